@@ -1,0 +1,99 @@
+#pragma once
+
+// The door through which other layers submit work to a device: the same that Client uses.
+// For integrators; programs use client.hpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "muster/device.hpp"
+#include "muster/doorbell.hpp"
+#include "muster/error.hpp"
+#include "muster/handle.hpp"
+
+namespace muster {
+
+/// Where a handle's bytes are on its device. Valid while the handle, or work that holds it, lives.
+struct MemoryView {
+  std::byte* address = nullptr;    ///< in this process; null where nothing could be allocated
+  std::uint64_t page = 0;          ///< id of the page; never used again for another
+  std::size_t page_offset = 0;     ///< bytes from the start of the page
+};
+
+/// A page of host memory that other processes may map. `descriptor` stays open while the page lives.
+struct PageView {
+  std::uint64_t id = 0;
+  int descriptor = -1;
+  std::size_t size = 0;
+  std::byte* data = nullptr;  ///< where it is mapped in this process
+};
+
+/// One operation in a stream. All calls on it come from one thread at a time.
+class StreamOperation {
+ public:
+  StreamOperation() = default;
+  StreamOperation(const StreamOperation&) = delete;
+  StreamOperation& operator=(const StreamOperation&) = delete;
+  virtual ~StreamOperation() = default;
+
+  /// One step; must not block. True when done. Throwing ends the operation and taints what it writes.
+  virtual bool poll() = 0;
+  [[nodiscard]] virtual std::span<const Handle> reads() const { return {}; }
+  [[nodiscard]] virtual std::span<const Handle> writes() const { return {}; }
+  /// The operation will not run, or ended with this failure; its writes are tainted already.
+  virtual void failed(const Failure&) {}
+  /// Called before the first poll where something that it reads is tainted. False: do not run it.
+  virtual bool accepts_tainted(const Failure&) { return false; }
+  /// Whether poll may compute for long: another thread is then asked to look after the other streams.
+  [[nodiscard]] virtual bool computes() const { return false; }
+};
+
+/// A point in a stream.
+struct StreamPoint {
+  StreamId stream;
+  std::uint64_t ticket = 0;
+};
+
+/// The device as seen by a task on its actor. Use it inside that task only.
+class DeviceContext {
+ public:
+  /// Queues `operation` after all work that it conflicts with: earlier work of the stream, writers of what it reads, and
+  /// users of what it writes.
+  virtual StreamPoint enqueue(StreamId stream, std::unique_ptr<StreamOperation> operation) = 0;
+  /// Later work of `stream` waits until `point` is reached.
+  virtual void wait_for(StreamId stream, StreamPoint point) = 0;
+  /// The last point enqueued to `stream`.
+  virtual StreamPoint last_point(StreamId stream) = 0;
+  /// Memory for the use of this device, allocated now. Throws OutOfMemory.
+  virtual Handle allocate(std::size_t size_bytes) = 0;
+
+ protected:
+  ~DeviceContext() = default;
+};
+
+/// Where the bytes of `handle` are. Call it from a stream operation that reads or writes the handle.
+MemoryView memory_of(const Handle& handle);
+/// The page of that id in this process, if it lives.
+PageView page_of(std::uint64_t page_id);
+/// The failure that any byte of `handle` carries, or null.
+Failure failure_of(const Handle& handle);
+
+/// Told when pages of this process are returned to the system. Called on any thread; must not block.
+void on_page_released(std::function<void(std::uint64_t page_id)> callback);
+
+/// Something outside the device that can make progress while threads wait for the device (a network worker).
+class ExternalProgress {
+ public:
+  virtual ~ExternalProgress() = default;
+  /// Before a thread sleeps: arrange for the doorbell to be rung on progress. False: do not sleep, poll again.
+  virtual bool arm() = 0;
+};
+
+/// A stream for the internal use of one owner, distinct from all others of the process.
+StreamId make_stream_id();
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actor/actor.hpp"
+#include "memory/mapped_page.hpp"
+#include "muster/bytes.hpp"
+#include "muster/device_work.hpp"
+#include "muster/kernel.hpp"
+
+namespace muster::detail {
+
+/// One queue of a device. enqueue() is called by the actor only; the rest from any thread.
+class DriverStream {
+ public:
+  virtual ~DriverStream() = default;
+  /// Returns the ticket that reached() answers for.
+  virtual std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) = 0;
+  [[nodiscard]] virtual std::uint64_t last_ticket() const noexcept = 0;
+  [[nodiscard]] virtual bool reached(std::uint64_t ticket) const noexcept = 0;
+};
+
+/// What the hardware API does; all else is the Server's. Called by the actor only, unless said otherwise.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  [[nodiscard]] virtual std::string device_name() const = 0;
+  /// Throws OutOfMemory.
+  virtual std::unique_ptr<MappedPage> make_page(std::size_t size_bytes) = 0;
+  virtual std::unique_ptr<DriverStream> make_stream() = 0;
+
+  virtual std::unique_ptr<StreamOperation> make_write(Handle destination, Bytes bytes) = 0;
+  /// Calls `done` with the bytes, or `failed` with what they carry.
+  virtual std::unique_ptr<StreamOperation> make_read(Handle source, std::function<void(Bytes)> done,
+                                                     std::function<void(const Failure&)> failed) = 0;
+  virtual std::unique_ptr<StreamOperation> make_copy(Handle source, Handle destination) = 0;
+  virtual std::unique_ptr<StreamOperation> make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) = 0;
+  /// An operation that is done once `stream` has reached `ticket`.
+  virtual std::unique_ptr<StreamOperation> make_wait(const DriverStream& stream, std::uint64_t ticket) = 0;
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,63 @@
+#include "driver/host/host_driver.hpp"
+
+#include <fstream>
+
+#include "driver/host/host_operations.hpp"
+
+namespace muster::detail {
+
+namespace {
+
+/// The stream set owns the queues; the server holds this.
+class StreamReference final : public DriverStream {
+ public:
+  explicit StreamReference(HostStream& stream) : stream_(stream) {}
+  std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) override {
+    return stream_.enqueue(std::move(operation));
+  }
+  [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return stream_.last_ticket(); }
+  [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override { return stream_.reached(ticket); }
+
+ private:
+  HostStream& stream_;
+};
+
+}  // namespace
+
+std::string HostDriver::device_name() const {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      const auto colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+  }
+  return "host";
+}
+
+std::unique_ptr<MappedPage> HostDriver::make_page(std::size_t size_bytes) { return std::make_unique<MappedPage>(size_bytes); }
+
+std::unique_ptr<DriverStream> HostDriver::make_stream() { return std::make_unique<StreamReference>(streams_.add(bell_)); }
+
+std::unique_ptr<StreamOperation> HostDriver::make_write(Handle destination, Bytes bytes) {
+  return std::make_unique<HostWrite>(std::move(destination), std::move(bytes));
+}
+
+std::unique_ptr<StreamOperation> HostDriver::make_read(Handle source, std::function<void(Bytes)> done,
+                                                       std::function<void(const Failure&)> failed) {
+  return std::make_unique<HostRead>(std::move(source), std::move(done), std::move(failed));
+}
+
+std::unique_ptr<StreamOperation> HostDriver::make_copy(Handle source, Handle destination) {
+  return std::make_unique<HostCopy>(std::move(source), std::move(destination));
+}
+
+std::unique_ptr<StreamOperation> HostDriver::make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) {
+  return std::make_unique<HostLaunch>(std::move(kernel), count, std::move(arguments));
+}
+
+std::unique_ptr<StreamOperation> HostDriver::make_wait(const DriverStream& stream, std::uint64_t ticket) {
+  return std::make_unique<HostWait>(stream, ticket);
+}
+
+}  // namespace muster::detail

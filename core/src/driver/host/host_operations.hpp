@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "driver/driver.hpp"
+#include "muster/bytes.hpp"
+
+namespace muster::detail {
+
+class HostWrite final : public StreamOperation {
+ public:
+  HostWrite(Handle destination, Bytes bytes) : destination_(std::move(destination)), bytes_(std::move(bytes)) {}
+  bool poll() override {
+    if (!bytes_.empty()) std::memcpy(memory_of(destination_).address, bytes_.data(), bytes_.size());
+    return true;
+  }
+  [[nodiscard]] std::span<const Handle> writes() const override { return {&destination_, 1}; }
+
+ private:
+  Handle destination_;
+  Bytes bytes_;
+};
+
+class HostRead final : public StreamOperation {
+ public:
+  HostRead(Handle source, std::function<void(Bytes)> done, std::function<void(const Failure&)> failed)
+      : source_(std::move(source)), done_(std::move(done)), failed_(std::move(failed)) {}
+  bool poll() override {
+    Bytes bytes(source_.size());
+    if (!bytes.empty()) std::memcpy(bytes.data(), memory_of(source_).address, bytes.size());
+    done_(std::move(bytes));
+    return true;
+  }
+  [[nodiscard]] std::span<const Handle> reads() const override { return {&source_, 1}; }
+  void failed(const Failure& failure) override { failed_(failure); }
+
+ private:
+  Handle source_;
+  std::function<void(Bytes)> done_;
+  std::function<void(const Failure&)> failed_;
+};
+
+class HostCopy final : public StreamOperation {
+ public:
+  HostCopy(Handle source, Handle destination) : source_(std::move(source)), destination_(std::move(destination)) {}
+  bool poll() override {
+    if (source_.size() != 0) std::memmove(memory_of(destination_).address, memory_of(source_).address, source_.size());
+    return true;
+  }
+  [[nodiscard]] std::span<const Handle> reads() const override { return {&source_, 1}; }
+  [[nodiscard]] std::span<const Handle> writes() const override { return {&destination_, 1}; }
+
+ private:
+  Handle source_, destination_;
+};
+
+class HostWait final : public StreamOperation {
+ public:
+  HostWait(const DriverStream& stream, std::uint64_t ticket) : stream_(stream), ticket_(ticket) {}
+  bool poll() override { return stream_.reached(ticket_); }
+
+ private:
+  const DriverStream& stream_;  // streams live as long as their device
+  std::uint64_t ticket_;
+};
+
+/// Calls the kernel for each point of the grid, x fastest.
+class HostLaunch final : public StreamOperation {
+ public:
+  HostLaunch(Kernel kernel, Dim3 count, std::vector<Argument> arguments);
+  bool poll() override;
+  [[nodiscard]] std::span<const Handle> reads() const override { return reads_; }
+  [[nodiscard]] std::span<const Handle> writes() const override { return writes_; }
+  [[nodiscard]] bool computes() const override { return true; }
+
+ private:
+  Kernel kernel_;
+  Dim3 count_;
+  std::vector<Argument> arguments_;
+  std::vector<Handle> reads_, writes_;
+};
+
+}  // namespace muster::detail

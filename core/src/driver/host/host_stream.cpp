@@ -1,0 +1,156 @@
+#include "driver/host/host_stream.hpp"
+
+#include "memory/allocation.hpp"
+
+namespace muster::detail {
+
+namespace {
+
+void taint_all(std::span<const Handle> handles, const Failure& failure) {
+  for (const Handle& handle : handles) {
+    handle.allocation()->failures().taint(handle.offset(), handle.offset() + handle.size(), failure);
+  }
+}
+
+void clear_all(std::span<const Handle> handles) {
+  for (const Handle& handle : handles) {
+    handle.allocation()->failures().clear(handle.offset(), handle.offset() + handle.size());
+  }
+}
+
+/// The failure that keeps the operation from running: a tainted source, or memory that was never allocated.
+Failure obstacle(const StreamOperation& operation) {
+  for (const Handle& handle : operation.reads()) {
+    if (Failure failure = failure_of(handle)) return failure;
+  }
+  for (const Handle& handle : operation.writes()) {
+    if (!handle.allocation()->range().page) return failure_of(handle);
+  }
+  return nullptr;
+}
+
+void end_with(StreamOperation& operation, const Failure& failure) {
+  taint_all(operation.writes(), failure);
+  operation.failed(failure);
+}
+
+/// One step; true when the operation is over.
+bool step(StreamOperation& operation, bool started) {
+  try {
+    if (!started) {
+      if (const Failure failure = obstacle(operation); failure && !operation.accepts_tainted(failure)) {
+        end_with(operation, failure);
+        return true;
+      }
+    }
+    if (!operation.poll()) return false;
+    clear_all(operation.writes());
+  } catch (...) {
+    end_with(operation, current_failure());
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t HostStream::enqueue(std::unique_ptr<StreamOperation> operation) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(operation));
+  return issued_.fetch_add(1, std::memory_order_seq_cst) + 1;
+}
+
+StreamOperation* HostStream::head() noexcept {
+  const std::lock_guard lock(mutex_);
+  return queue_.empty() ? nullptr : queue_.front().get();
+}
+
+void HostStream::pop() noexcept {
+  std::unique_ptr<StreamOperation> done;
+  {
+    const std::lock_guard lock(mutex_);
+    done = std::move(queue_.front());
+    queue_.pop_front();
+  }
+  // Its handles go before waiters learn of it: what they free is free.
+  done.reset();
+  head_started_ = false;
+  completed_.fetch_add(1, std::memory_order_seq_cst);
+  bell_.ring();
+}
+
+bool HostStream::run_some(Actor& actor) {
+  if (empty() || claimed_.exchange(true, std::memory_order_acquire)) return false;
+  bool moved = false;
+  while (StreamOperation* operation = head()) {
+    const bool started = std::exchange(head_started_, true);
+    bool over = false;
+    {
+      const Actor::Inside inside(actor, operation->computes());
+      over = step(*operation, started);
+    }
+    if (!over) break;
+    pop();
+    moved = true;
+  }
+  claimed_.store(false, std::memory_order_release);
+  return moved;
+}
+
+void HostStream::abandon(const Failure& failure) {
+  while (claimed_.exchange(true, std::memory_order_acquire)) {
+  }
+  while (StreamOperation* operation = head()) {
+    end_with(*operation, failure);
+    pop();
+  }
+  claimed_.store(false, std::memory_order_release);
+}
+
+HostStream& HostStreamSet::add(Doorbell& bell) {
+  HostStream& stream = owned_.emplace_back(bell);
+  const std::size_t index = count_.load(std::memory_order_relaxed);
+  if (index != 0 && index % chunk == 0) {
+    Block& last = blocks_.back();
+    last.next.store(&blocks_.emplace_back(), std::memory_order_release);
+  }
+  blocks_.back().streams[index % chunk].store(&stream, std::memory_order_release);
+  count_.store(index + 1, std::memory_order_seq_cst);
+  return stream;
+}
+
+template <class Visit>
+void HostStreamSet::for_each(Visit&& visit) const {
+  std::size_t left = count_.load(std::memory_order_seq_cst);
+  for (const Block* block = &blocks_.front(); left != 0; block = block->next.load(std::memory_order_acquire)) {
+    for (std::size_t i = 0; i < chunk && left != 0; ++i, --left) {
+      if (!visit(*block->streams[i].load(std::memory_order_acquire))) return;
+    }
+  }
+}
+
+bool HostStreamSet::run_some() {
+  bool moved = false;
+  for_each([&](HostStream& stream) {
+    moved |= stream.run_some(*actor_);
+    return true;
+  });
+  return moved;
+}
+
+bool HostStreamSet::pending() const {
+  bool found = false;
+  for_each([&](const HostStream& stream) {
+    found = !stream.empty();
+    return !found;
+  });
+  return found;
+}
+
+void HostStreamSet::abandon(const Failure& failure) {
+  for_each([&](HostStream& stream) {
+    stream.abandon(failure);
+    return true;
+  });
+}
+
+}  // namespace muster::detail

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+
+#include "driver/driver.hpp"
+
+namespace muster::detail {
+
+/// A queue of operations that whoever waits helps to run. One thread at a time runs it.
+class HostStream final : public DriverStream {
+ public:
+  explicit HostStream(Doorbell& bell) : bell_(bell) {}
+
+  std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) override;
+  [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return issued_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override {
+    return completed_.load(std::memory_order_acquire) >= ticket;
+  }
+  [[nodiscard]] bool empty() const noexcept {
+    return completed_.load(std::memory_order_seq_cst) == issued_.load(std::memory_order_seq_cst);
+  }
+
+  /// Runs operations until one cannot go on, or another thread runs this stream. Whether any was ended.
+  bool run_some(Actor& actor);
+  /// Ends all that is queued with `failure`, after the operation that runs now.
+  void abandon(const Failure& failure);
+
+ private:
+  StreamOperation* head() noexcept;
+  void pop() noexcept;
+
+  Doorbell& bell_;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<StreamOperation>> queue_;
+  bool head_started_ = false;  // for the thread that has claimed the stream
+  std::atomic<bool> claimed_{false};
+  std::atomic<std::uint64_t> issued_{0};
+  std::atomic<std::uint64_t> completed_{0};
+};
+
+/// The streams of one device, as side work of its actor. Streams are added, never removed.
+class HostStreamSet final : public SideWork {
+ public:
+  void attach(Actor& actor) noexcept { actor_ = &actor; }
+  HostStream& add(Doorbell& bell);
+  bool run_some() override;
+  [[nodiscard]] bool pending() const override;
+  void abandon(const Failure& failure);
+
+ private:
+  static constexpr std::size_t chunk = 64;
+  /// Streams by position, in blocks that never move, so that readers need no lock.
+  struct Block {
+    std::array<std::atomic<HostStream*>, chunk> streams{};
+    std::atomic<Block*> next{nullptr};
+  };
+  template <class Visit>
+  void for_each(Visit&& visit) const;
+
+  Actor* actor_ = nullptr;
+  std::deque<HostStream> owned_;
+  std::deque<Block> blocks_ = std::deque<Block>(1);
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace muster::detail

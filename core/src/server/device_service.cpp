@@ -1,0 +1,125 @@
+#include "server/device_service.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "muster/client.hpp"
+#include "muster/error.hpp"
+
+namespace muster {
+
+namespace detail {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<DeviceId, std::shared_ptr<DeviceService>> devices;
+  bool closed = false;
+};
+
+/// Never destroyed: threads may still call while the process exits, and must be answered.
+Registry& registry() {
+  static auto* const instance = [] {
+    std::atexit([] { close_all_devices(); });
+    return new Registry;
+  }();
+  return *instance;
+}
+
+constexpr std::size_t bell_stride = 128;  // a pair of cache lines each: peers must not disturb each other
+constexpr std::size_t bell_page_size = std::size_t{64} << 10U;
+
+struct BellPage {
+  MappedPage page{bell_page_size};
+  std::atomic<std::size_t> taken{0};
+};
+BellPage& bell_page() {
+  static auto* const instance = new BellPage;
+  return *instance;
+}
+
+}  // namespace
+
+Doorbell& take_doorbell() {
+  auto& bells = bell_page();
+  const std::size_t index = bells.taken.fetch_add(1);
+  if ((index + 1) * bell_stride > bells.page.size()) throw UsageError("a process can start at most 512 devices");
+  return *new (bells.page.data() + index * bell_stride) Doorbell;
+}
+
+DeviceService::DeviceService(DeviceId device, DeviceOptions options)
+    : device_(device),
+      options_(options),
+      bell_(take_doorbell()),
+      server_(ServiceId{device}, std::make_unique<HostDriver>(bell_, streams_), options),
+      dropped_(server_.dropped()),
+      device_name_(server_.driver().device_name()),
+      actor_(std::make_shared<Actor>(to_string(device), bell_, streams_)) {
+  streams_.attach(*actor_);
+}
+
+DeviceService::~DeviceService() { close(); }
+
+void DeviceService::close() noexcept {
+  // Work that needs no peer is finished; what then still waits for one is failed.
+  constexpr auto patience = std::chrono::milliseconds(200);
+  try {
+    actor_->help_until([&] { return !streams_.pending(); }, Deadline::after(patience));
+  } catch (...) {
+    // Closed already, or called from inside: then there is nothing to wait for.
+  }
+  actor_->close();
+  streams_.abandon(std::make_shared<const DeviceClosed>(to_string(device_)));
+}
+
+std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions options) {
+  if (device.ordinal < 0 || device.rank.value < 0) {
+    throw UsageError(fmt::format("there is no device {}: rank and ordinal begin at 0", to_string(device)));
+  }
+  auto& devices = registry();
+  const std::lock_guard lock(devices.mutex);
+  if (devices.closed) throw DeviceClosed(to_string(device));
+  auto& service = devices.devices[device];
+  if (!service) {
+    try {
+      service = std::make_shared<DeviceService>(device, options);
+    } catch (...) {
+      devices.devices.erase(device);
+      throw;
+    }
+  }
+  return service;
+}
+
+std::shared_ptr<DeviceService> find_service(DeviceId device) {
+  auto& devices = registry();
+  const std::lock_guard lock(devices.mutex);
+  const auto found = devices.devices.find(device);
+  return found == devices.devices.end() ? nullptr : found->second;
+}
+
+}  // namespace detail
+
+PageView doorbell_page() { return detail::bell_page().page.view(); }
+
+std::size_t doorbell_offset(const Client& client) {
+  return static_cast<std::size_t>(reinterpret_cast<std::byte*>(&client.doorbell()) - detail::bell_page().page.data());
+}
+
+void close_all_devices() noexcept {
+  auto& devices = detail::registry();
+  std::map<DeviceId, std::shared_ptr<detail::DeviceService>> closing;
+  {
+    const std::lock_guard lock(devices.mutex);
+    devices.closed = true;
+    closing = devices.devices;
+  }
+  for (const auto& [id, service] : closing) service->close();
+}
+
+}  // namespace muster
