@@ -79,6 +79,7 @@ WorldState::WorldState(std::unique_ptr<Bootstrap> bootstrap, WorldOptions option
     : bootstrap_(std::move(bootstrap)),
       fabric_(std::make_shared<Fabric>(bootstrap_->rank(), number_from_environment("MUSTER_RANKS_PER_HOST", 0))),
       groups_(fabric_) {
+  if (options.devices_per_rank == 0) options.devices_per_rank = number_from_environment("MUSTER_DEVICES_PER_RANK", 1);
   if (options.devices_per_rank < 1) {
     throw UsageError(fmt::format("a rank needs at least one device, not {}", options.devices_per_rank));
   }

@@ -19,8 +19,8 @@ class WorldState;
 }
 
 struct WorldOptions {
-  /// Host devices of this rank.
-  int devices_per_rank = 1;
+  /// Host devices of this rank. 0: as MUSTER_DEVICES_PER_RANK says (the launcher sets it), else one.
+  int devices_per_rank = 0;
   /// How long forming the world, forming a group, and each collective may take. MUSTER_TIMEOUT (seconds) overrides it.
   std::chrono::milliseconds timeout = std::chrono::minutes(2);
 };

@@ -1,12 +1,15 @@
 #include "transport/ucx/worker.hpp"
 
 #include <fmt/format.h>
+#include <dlfcn.h>
+#include <signal.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "muster/error.hpp"
 
@@ -19,10 +22,26 @@ void check(ucs_status_t status, const char* call) {
 
 namespace {
 
+/// UCX installs handlers for crashes when it is loaded. They belong to the program, so they are given back.
+void give_back_signal_handlers() {
+  if (std::getenv("UCX_HANDLE_ERRORS")) return;  // the user asked for them
+  for (const int signal : {SIGILL, SIGBUS, SIGFPE, SIGSEGV}) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0) continue;
+    Dl_info owner{};
+    const void* handler = reinterpret_cast<const void*>(action.sa_sigaction);
+    if (handler == nullptr || dladdr(handler, &owner) == 0 || !owner.dli_fname) continue;
+    if (std::string_view(owner.dli_fname).find("libucs") == std::string_view::npos) continue;
+    action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 /// The context as a library wants it: no signal handlers, and no shared memory, since ranks that can share memory do so
 /// without UCX.
 ucp_context_h make_context() {
-  setenv("UCX_HANDLE_ERRORS", "none", 0);
+  give_back_signal_handlers();
   ucp_config_t* config = nullptr;
   check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
   const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> owned(config, &ucp_config_release);
