@@ -83,6 +83,7 @@ WorldState::WorldState(std::unique_ptr<Bootstrap> bootstrap, WorldOptions option
   if (options.devices_per_rank < 1) {
     throw UsageError(fmt::format("a rank needs at least one device, not {}", options.devices_per_rank));
   }
+  ucx::give_back_signal_handlers();
   fabric_->timeout = options.timeout;
   if (const int seconds = number_from_environment("MUSTER_TIMEOUT", 0); seconds != 0) {
     fabric_->timeout = std::chrono::seconds(seconds);

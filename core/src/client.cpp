@@ -9,7 +9,6 @@
 namespace muster {
 
 using detail::Allocation;
-using detail::make_task;
 using detail::ValueState;
 
 Client Client::load(DeviceId device, DeviceOptions options) { return Client(detail::load_service(device, options)); }
@@ -31,7 +30,7 @@ void Client::require_own(const Handle& handle) const {
 
 Handle Client::empty(std::size_t size_bytes) const {
   auto allocation = std::make_shared<Allocation>(service_id(), size_bytes, service_->dropped());
-  service_->actor()->submit(make_task([service = service_.get(), allocation] { service->server().provide(*allocation); }));
+  service_->actor()->submit(make_device_task([service = service_.get(), allocation](DeviceContext&) { service->server().provide(*allocation); }));
   return {std::move(allocation), 0, size_bytes};
 }
 
@@ -40,7 +39,7 @@ Handle Client::create(Bytes bytes) const {
   auto allocation = std::make_shared<Allocation>(service_id(), size, service_->dropped());
   Handle handle{allocation, 0, size};
   service_->actor()->submit(
-      make_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)]() mutable {
+      make_device_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
         auto& server = service->server();
         server.provide(*handle.allocation());
         server.enqueue(stream, server.driver().make_write(std::move(handle), std::move(bytes)));
@@ -55,7 +54,7 @@ void Client::write(const Handle& handle, Bytes bytes) const {
                                  handle.size()));
   }
   service_->actor()->submit(
-      make_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)]() mutable {
+      make_device_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
         auto& server = service->server();
         server.enqueue(stream, server.driver().make_write(std::move(handle), std::move(bytes)));
       }));
@@ -67,7 +66,7 @@ void Client::copy(const Handle& source, const Handle& destination) const {
   if (source.size() != destination.size()) {
     throw UsageError(fmt::format("cannot copy {} bytes to {} bytes; slice the larger handle", source.size(), destination.size()));
   }
-  service_->actor()->submit(make_task([service = service_.get(), source, destination, stream = stream()] {
+  service_->actor()->submit(make_device_task([service = service_.get(), source, destination, stream = stream()](DeviceContext&) {
     auto& server = service->server();
     server.enqueue(stream, server.driver().make_copy(source, destination));
   }));
@@ -96,8 +95,8 @@ Bytes Client::read(const Handle& handle, Deadline deadline) const {
 Future<Bytes> Client::read_async(const Handle& handle) const {
   require_own(handle);
   auto state = std::make_shared<ValueState<Bytes>>(service_->actor());
-  service_->actor()->submit(make_task(
-      [service = service_.get(), handle, state, stream = stream()] { enqueue_read(*service, handle, stream, state); }));
+  service_->actor()->submit(make_device_task(
+      [service = service_.get(), handle, state, stream = stream()](DeviceContext&) { enqueue_read(*service, handle, stream, state); }));
   service_->actor()->flush();
   return Future<Bytes>(std::move(state));
 }
@@ -107,8 +106,8 @@ void Client::launch(const Kernel& kernel, Dim3 count, std::vector<Argument> argu
     if (const auto* buffer = std::get_if<Argument::Buffer>(&argument.value)) require_own(buffer->handle);
   }
   if (count.x == 0 || count.y == 0 || count.z == 0) return;
-  service_->actor()->submit(make_task(
-      [service = service_.get(), kernel, count, stream = stream(), arguments = std::move(arguments)]() mutable {
+  service_->actor()->submit(make_device_task(
+      [service = service_.get(), kernel, count, stream = stream(), arguments = std::move(arguments)](DeviceContext&) mutable {
         auto& server = service->server();
         server.enqueue(stream, server.driver().make_launch(std::move(kernel), count, std::move(arguments)));
       }));
@@ -138,7 +137,7 @@ void Client::sync(Deadline deadline) const {
   std::uint64_t ticket = 0;
   service_->actor()->submit_blocking([&] {
     awaited = &service_->server().stream(stream());
-    ticket = awaited->last_ticket();
+    ticket = service_->server().last_point(stream()).ticket;
   });
   if (!service_->actor()->help_until([&] { return awaited->reached(ticket); }, deadline)) {
     throw TimedOut(fmt::format("device {} did not finish its work before the deadline", to_string(device_id())));
@@ -150,10 +149,7 @@ void Client::sync_buffers(std::span<const Handle> handles, Deadline deadline) co
   check(handles);
 }
 
-void Client::submit(std::function<void(DeviceContext&)> task) const {
-  service_->actor()->submit(
-      make_task([service = service_.get(), task = std::move(task)] { task(service->server()); }));
-}
+void Client::submit_task(std::unique_ptr<DeviceTask> task) const { service_->actor()->submit(std::move(task)); }
 
 void Client::submit_blocking(const std::function<void(DeviceContext&)>& task) const {
   service_->actor()->submit_blocking([&] { task(service_->server()); });

@@ -20,40 +20,36 @@ namespace {
 struct Batch {
   struct Part {
     Client client;
-    std::vector<std::function<void(DeviceContext&)>> tasks;
+    std::vector<std::unique_ptr<DeviceTask>> tasks;
   };
   std::vector<Part> parts;
 };
 thread_local Batch* open_batch = nullptr;
 
-void submit(const Client& client, std::function<void(DeviceContext&)> task) {
-  if (!open_batch) return client.submit(std::move(task));
+template <class F>
+void submit(const Client& client, F work) {
+  auto task = make_device_task(std::move(work));
+  if (!open_batch) return client.submit_task(std::move(task));
   for (Batch::Part& part : open_batch->parts) {
     if (part.client.device_id() == client.device_id()) {
       part.tasks.push_back(std::move(task));
       return;
     }
   }
-  open_batch->parts.push_back({client, {std::move(task)}});
+  auto& part = open_batch->parts.emplace_back(Batch::Part{client, {}});
+  part.tasks.push_back(std::move(task));
 }
 
 /// Queues one member's part on its device.
 void issue(const std::shared_ptr<GroupState>& group, Communicator& communicator, const Client& client, CollectiveCall call,
            CollectiveOptions options, std::function<void(const Failure&)> ended = nullptr) {
   call.reproducibility = options.reproducibility;
-  submit(client, [group, &communicator, call = std::move(call), options, stream = client.stream(),
-                  ended = std::move(ended)](DeviceContext& device) mutable {
-    call.sequence = ++communicator.sequence;
-    if (const std::size_t scratch = detail::scratch_bytes(call, group->shape(), communicator.index); scratch != 0) {
-      try {
-        call.scratch = device.allocate(scratch);
-      } catch (...) {
-        call.source_failure = current_failure();  // the others are told, and nobody waits
-      }
-    }
-    const StreamPoint point = device.enqueue(
-        communicator.stream, std::make_unique<CollectiveOperation>(group, communicator, std::move(call), std::move(ended)));
-    if (options.wait == ComputeWait::at_once) device.wait_for(stream, point);
+  auto operation = std::make_unique<CollectiveOperation>(group, communicator, std::move(call), std::move(ended));
+  submit(client, [operation = std::move(operation), wait = options.wait, stream = client.stream()](DeviceContext& device) mutable {
+    operation->prepare(device);
+    const StreamId own = operation->communicator().stream;
+    const StreamPoint point = device.enqueue(own, std::move(operation));
+    if (wait == ComputeWait::at_once) device.wait_for(stream, point);
   });
 }
 
@@ -335,7 +331,7 @@ void ClientGroup::batch(const std::function<void()>& issue_all) const {
   }
   for (Batch::Part& part : batch.parts) {
     part.client.submit([tasks = std::move(part.tasks)](DeviceContext& device) {
-      for (const auto& task : tasks) task(device);
+      for (const auto& task : tasks) task->run(device);
     });
     part.client.flush();
   }

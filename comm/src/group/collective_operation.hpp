@@ -15,6 +15,11 @@ class CollectiveOperation final : public StreamOperation {
  public:
   CollectiveOperation(std::shared_ptr<GroupState> group, Communicator& communicator, CollectiveCall call,
                       std::function<void(const Failure&)> ended);
+  ~CollectiveOperation() override;
+
+  /// On the actor: the operation's place in the order, and memory that it needs.
+  void prepare(DeviceContext& device);
+  [[nodiscard]] Communicator& communicator() const noexcept { return communicator_; }
 
   bool poll() override;
   [[nodiscard]] std::span<const Handle> reads() const override {
@@ -28,12 +33,21 @@ class CollectiveOperation final : public StreamOperation {
   bool accepts_tainted(const Failure& failure) override;
 
  private:
+  bool poll_small();
+  void post();
+  /// Posts the small operations behind this one whose sources are written already: their turn then finds what the other
+  /// members posted, and does not wait for memory to travel between cores.
+  void post_ahead();
+  [[nodiscard]] bool may_post_early(std::uint64_t sequence) const;
+  void find_memory();
   Progress run();
 
   GuardedProgress guard_;
   Communicator& communicator_;
   CollectiveCall call_;
   Meeting meeting_;
+  StreamWatch source_written_;
+  bool posted_ = false, polled_ = false;
   std::function<void(const Failure&)> ended_;  // null failure: done
 };
 

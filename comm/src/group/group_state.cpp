@@ -23,13 +23,14 @@ GroupState::GroupState(std::shared_ptr<Fabric> fabric, std::vector<DeviceId> dev
     if (member.rank() != fabric_->rank) continue;
     own_host_ = member.host;
     communicators_.push_back(std::make_unique<Communicator>(
-        Communicator{*this, fabric_->clients[member.device.ordinal], index, member.local_index, make_stream_id(), 0, {}, {}}));
+        Communicator{*this, fabric_->clients[member.device.ordinal], member.device, index, member.local_index, make_stream_id(), 0, {}, {}, std::make_unique<IssuedOperations>()}));
   }
 }
 
 Communicator& GroupState::communicator_of(const Client& client) {
+  const DeviceId device = client.device_id();
   for (const auto& communicator : communicators_) {
-    if (communicator->client.device_id() == client.device_id()) return *communicator;
+    if (communicator->device == device) return *communicator;
   }
   throw UsageError(fmt::format("device {} is not a member of the {}", to_string(client.device_id()), describe()));
 }
@@ -90,13 +91,12 @@ std::string GroupState::missing() const {
 }
 
 void GroupState::ring_members(int except_local_index) const {
-  publish_to_sleepers();
   const int members = static_cast<int>(bells_.size());
   for (int member = 0; member < members; ++member) {
     if (member == except_local_index) continue;
     const std::uint64_t offset = page_view_->line(member).bell_offset.load(std::memory_order_seq_cst);
     if (offset == 0 || offset + sizeof(Doorbell) > std::size_t{64} << 10U) continue;
-    reinterpret_cast<Doorbell*>(bells_[member] + offset - 1)->ring_after_publish();
+    reinterpret_cast<Doorbell*>(bells_[member] + offset - 1)->ring();
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,11 +17,36 @@
 namespace muster::detail {
 
 class GroupState;
+class CollectiveOperation;
+
+/// The operations that a member has issued and not finished, by sequence, so that the one whose turn it is can post those
+/// behind it early. The actor adds; whoever runs the group's stream looks and removes. What does not fit is not posted
+/// early.
+class IssuedOperations {
+ public:
+  void add(std::uint64_t sequence, CollectiveOperation* operation) noexcept {
+    CollectiveOperation* none = nullptr;
+    at(sequence).compare_exchange_strong(none, operation, std::memory_order_release, std::memory_order_relaxed);
+  }
+  void remove(std::uint64_t sequence, CollectiveOperation* operation) noexcept {
+    at(sequence).compare_exchange_strong(operation, nullptr, std::memory_order_relaxed);
+  }
+  /// May be another operation than that of `sequence`: ask it.
+  [[nodiscard]] CollectiveOperation* find(std::uint64_t sequence) noexcept {
+    return at(sequence).load(std::memory_order_acquire);
+  }
+
+ private:
+  static constexpr std::size_t capacity = 1024;
+  std::atomic<CollectiveOperation*>& at(std::uint64_t sequence) noexcept { return operations_[sequence % capacity]; }
+  std::array<std::atomic<CollectiveOperation*>, capacity> operations_{};
+};
 
 /// One local device's membership in a group. Its counters belong to the device's actor.
 struct Communicator {
   GroupState& group;
   Client client;
+  DeviceId device;
   int index;
   int local_index;
   StreamId stream;             ///< of the group's collectives on this device
@@ -32,6 +58,7 @@ struct Communicator {
     std::uint64_t number = 0;
   };
   std::map<int, TransferLane> sends, receives;
+  std::unique_ptr<IssuedOperations> issued = std::make_unique<IssuedOperations>();
 };
 
 /// A group as this process sees it.

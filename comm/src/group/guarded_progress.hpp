@@ -1,7 +1,6 @@
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "group/group_state.hpp"
@@ -14,26 +13,48 @@ class GuardedProgress {
  public:
   explicit GuardedProgress(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 
-  /// The clock starts now: when the operation's turn in its stream has come.
-  void start(Progress progress) {
-    progress_ = std::move(progress);
-    deadline_ = Deadline::after(group_->fabric().timeout);
-  }
+  void start(Progress progress) { progress_ = std::move(progress); }
   [[nodiscard]] bool started() const noexcept { return progress_.valid(); }
 
-  /// True when finished. `what` and `absent` make the message of a missed deadline. Throws what ended it; anything but a failure of a member's own data breaks the group.
-  bool poll(const std::function<std::string()>& what, const std::function<std::string()>& absent);
+  /// One step of the started algorithm; true when finished. `what` and `absent` give the message of a missed deadline,
+  /// which counts from the first step that had to wait. Throws what ended it; anything but a failure of a member's own
+  /// data breaks the group.
+  template <class What, class Absent>
+  bool poll(const What& what, const Absent& absent) {
+    return poll([this] { return progress_.poll(); }, what, absent);
+  }
+  /// The same for a step that is not a coroutine's.
+  template <class Step, class What, class Absent>
+  bool poll(const Step& step, const What& what, const Absent& absent) {
+    try {
+      if (step()) {
+        progress_ = Progress();
+        return true;
+      }
+      if (group_->is_broken()) require_whole();
+      if (time_is_up()) throw TimedOut(missed_deadline(what(), absent()));
+      return false;
+    } catch (...) {
+      progress_ = Progress();  // lets go of buffers and requests
+      fail();
+    }
+  }
+
   [[nodiscard]] GroupState& group() const noexcept { return *group_; }
-  [[nodiscard]] const std::shared_ptr<GroupState>& shared_group() const noexcept { return group_; }
   /// Throws if the group is broken.
   void require_whole() const {
     if (group_->is_broken()) group_->broken()->raise();
   }
 
  private:
+  bool time_is_up();
+  [[nodiscard]] std::string missed_deadline(const std::string& what, const std::string& absent) const;
+  /// Inside a catch block: breaks the group where it must, and throws on.
+  [[noreturn]] void fail();
+
   std::shared_ptr<GroupState> group_;
   Progress progress_;
-  Deadline deadline_ = Deadline::never();
+  std::optional<Deadline> deadline_;
   unsigned polls_ = 0;
 };
 

@@ -62,7 +62,6 @@ bool Meeting::all_posted() const {
 
 Progress Meeting::run() {
   auto& group = communicator_.group;
-  post();
   co_await until([this] { return all_posted(); });
   if (!group.shape().one_host()) {
     auto& head = group.page().remote_head(call_.sequence);
@@ -98,7 +97,7 @@ Progress Meeting::exchange_among_hosts() {
     const Slot& own = slot(member);
     const WireRecord record{call_.sequence, own.fingerprint, own.payload_size};
     append(&record, sizeof record);
-    append(own.payload_data(), own.payload_size);
+    append(own.payload, own.payload_size);
   }
   const std::uint64_t own_size = used - sizeof(std::uint64_t);
   std::memcpy(all.data(), &own_size, sizeof own_size);
@@ -151,7 +150,7 @@ void Meeting::read_remote_records() {
 MeetingRecord Meeting::record(int member) const {
   if (communicator_.group.shape().members[member].host != communicator_.group.own_host()) return remote_[member];
   const Slot& found = slot(member);
-  return {&found.fingerprint, found.payload_data(), found.payload_size};
+  return {&found.fingerprint, found.payload, found.payload_size};
 }
 
 void Meeting::check_agreement() const {

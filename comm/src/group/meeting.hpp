@@ -21,8 +21,14 @@ class Meeting {
  public:
   Meeting(Communicator& communicator, const CollectiveCall& call) : communicator_(communicator), call_(call) {}
 
-  /// Posts this member's record and waits for all others'. Throws CollectiveMismatch, PeerFailed.
+  /// Posts this member's record. Once, and first.
+  void post();
+  /// Whether the records of all members of this host are there.
+  [[nodiscard]] bool all_posted() const;
+  /// Waits for all members' records. Throws CollectiveMismatch, PeerFailed.
   Progress run();
+  /// What run() ends with: for a group on one host, once all_posted(), it is all that is left.
+  void check_agreement() const;
   /// After run(), until this member posts its next-but-one operation.
   [[nodiscard]] MeetingRecord record(int member) const;
   /// The slot of a member of this host.
@@ -31,9 +37,6 @@ class Meeting {
   [[nodiscard]] std::string absent() const;
 
  private:
-  void post();
-  [[nodiscard]] bool all_posted() const;
-  void check_agreement() const;
   Progress exchange_among_hosts();
   void read_remote_records();
 

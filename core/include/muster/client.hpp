@@ -78,7 +78,11 @@ class Client {
   void sync_buffers(std::span<const Handle> handles, Deadline deadline = Deadline::never()) const;
 
   /// Queues a task on the actor: it runs once, in order, and must not block. Failures of it are logged.
-  void submit(std::function<void(DeviceContext&)> task) const;
+  template <class F>
+  void submit(F task) const {
+    submit_task(make_device_task(std::move(task)));
+  }
+  void submit_task(std::unique_ptr<DeviceTask> task) const;
   /// Runs a task on the actor in order, waits for it, and rethrows what it throws.
   void submit_blocking(const std::function<void(DeviceContext&)>& task) const;
   /// Does the device's work until `done` or the deadline; whether it is done.

@@ -3,6 +3,7 @@
 // The door through which other layers submit work to a device: the same that Client uses.
 // For integrators; programs use client.hpp.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "muster/doorbell.hpp"
 #include "muster/error.hpp"
 #include "muster/handle.hpp"
+#include "muster/recycled.hpp"
 
 namespace muster {
 
@@ -33,7 +35,7 @@ struct PageView {
 };
 
 /// One operation in a stream. All calls on it come from one thread at a time.
-class StreamOperation {
+class StreamOperation : public Recycled {
  public:
   StreamOperation() = default;
   StreamOperation(const StreamOperation&) = delete;
@@ -58,6 +60,15 @@ struct StreamPoint {
   std::uint64_t ticket = 0;
 };
 
+/// Tells from any thread, without a lock, whether a point of a stream was reached. Valid as long as the device.
+struct StreamWatch {
+  const std::atomic<std::uint64_t>* done = nullptr;  ///< null: it cannot be told
+  std::uint64_t ticket = 0;                          ///< 0: there is nothing to wait for
+  [[nodiscard]] bool reached() const noexcept {
+    return ticket == 0 || (done && done->load(std::memory_order_acquire) >= ticket);
+  }
+};
+
 /// The device as seen by a task on its actor. Use it inside that task only.
 class DeviceContext {
  public:
@@ -68,12 +79,39 @@ class DeviceContext {
   virtual void wait_for(StreamId stream, StreamPoint point) = 0;
   /// The last point enqueued to `stream`.
   virtual StreamPoint last_point(StreamId stream) = 0;
+  /// Watches the last operation enqueued that writes any of `handle`'s allocation.
+  virtual StreamWatch writer_of(const Handle& handle) = 0;
   /// Memory for the use of this device, allocated now. Throws OutOfMemory.
   virtual Handle allocate(std::size_t size_bytes) = 0;
 
  protected:
   ~DeviceContext() = default;
 };
+
+/// A task of a device actor: runs once, in order, and must not block.
+class DeviceTask : public Recycled {
+ public:
+  DeviceTask() = default;
+  DeviceTask(const DeviceTask&) = delete;
+  DeviceTask& operator=(const DeviceTask&) = delete;
+  virtual ~DeviceTask() = default;
+  virtual void run(DeviceContext& device) = 0;
+  DeviceTask* next = nullptr;  ///< for the mailbox
+};
+
+/// A task from a callable that takes the device.
+template <class F>
+std::unique_ptr<DeviceTask> make_device_task(F callable) {
+  class Callable final : public DeviceTask {
+   public:
+    explicit Callable(F work) : work_(std::move(work)) {}
+    void run(DeviceContext& device) override { work_(device); }
+
+   private:
+    F work_;
+  };
+  return std::make_unique<Callable>(std::move(callable));
+}
 
 /// Where the bytes of `handle` are. Call it from a stream operation that reads or writes the handle.
 MemoryView memory_of(const Handle& handle);

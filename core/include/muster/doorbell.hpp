@@ -6,24 +6,37 @@
 
 namespace muster {
 
+/// Two halves of a fence between a thread that stores and then looks for sleepers, and one that announces itself as a
+/// sleeper and then looks at what was stored. The first runs all the time, so it costs nothing where the second can make
+/// every core pass a barrier (membarrier(2)); elsewhere both are full fences.
+void fence_before_sleep() noexcept;
+void full_fence_before_ring() noexcept;
+extern const bool cores_can_be_fenced;
+
+inline void fence_before_ring() noexcept {
+  if (cores_can_be_fenced) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    full_fence_before_ring();
+  }
+}
+
 /// Wakes threads that sleep until a state changes. Lives in plain or in shared memory; all zero is a valid new one.
 ///
-/// The writer stores the state, then rings. The sleeper announces itself, looks at the state again, then sleeps. The
-/// read-modify-write on `sleepers_` orders the two, so that no ring is lost.
+/// The writer stores the state, then rings. The sleeper announces itself, looks at the state again, then sleeps.
 class Doorbell {
  public:
-  /// Wakes all sleepers, if any. Call after the change is stored.
+  /// Wakes all sleepers, if any. Call after the change is stored. Only reads where nobody sleeps, so that bells of other
+  /// cores stay in their caches.
   void ring() noexcept {
-    if (sleepers_.fetch_add(0, std::memory_order_acq_rel) != 0) wake();
-  }
-  /// As ring(), for many bells after one `publish_to_sleepers()`: reads the bell without owning its cache line.
-  void ring_after_publish() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();
+    fence_before_ring();
+    if (sleepers_.load(std::memory_order_acquire) != 0) wake();
   }
 
   /// Announces a sleeper and returns the ticket for sleep(). Look at the state after this, then sleep or leave.
   std::uint32_t announce() noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    fence_before_sleep();
     return rings_.load(std::memory_order_acquire);
   }
   /// Sleeps until a ring after `ticket`, or at most `span`. The announcement ends.
@@ -35,16 +48,6 @@ class Doorbell {
   std::atomic<std::uint32_t> rings_{0};
   std::atomic<std::uint32_t> sleepers_{0};
 };
-
-/// Orders all earlier stores before the following reads of doorbells.
-inline void publish_to_sleepers() noexcept {
-#if defined(__SANITIZE_THREAD__)
-  static std::atomic<int> fence{0};
-  fence.fetch_add(1, std::memory_order_seq_cst);
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
 
 /// How threads of this process wait: how often they look again before they yield, and before they sleep.
 struct WaitPolicy {

@@ -51,8 +51,8 @@ Actor::Inside::~Inside() {
   inside_actor = outer_;
 }
 
-Actor::Actor(std::string name, Doorbell& bell, SideWork& side_work)
-    : name_(std::move(name)), bell_(bell), side_work_(side_work), thread_([this] { background(); }) {}
+Actor::Actor(std::string name, Doorbell& bell, SideWork& side_work, DeviceContext& device)
+    : name_(std::move(name)), bell_(bell), side_work_(side_work), device_(device), thread_([this] { background(); }) {}
 
 Actor::~Actor() { close(); }
 
@@ -103,7 +103,7 @@ void Actor::run_tasks() {
   const Inside inside(*this, false);
   while (const auto task = tasks.take()) {
     try {
-      task->run();
+      task->run(device_);
     } catch (const std::exception& error) {
       // Tasks taint what they leave unwritten; one that throws all the same must not end the actor.
       spdlog::error("muster: a task on {} threw: {}", name_, error.what());

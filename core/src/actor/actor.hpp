@@ -32,8 +32,8 @@ class SideWork {
 /// background thread takes over when nobody waits: on flush, past a threshold, or after a short delay.
 class Actor {
  public:
-  /// `bell` is rung whenever something that a waiter may wait for has changed.
-  Actor(std::string name, Doorbell& bell, SideWork& side_work);
+  /// `bell` is rung whenever something that a waiter may wait for has changed. Tasks get `device`.
+  Actor(std::string name, Doorbell& bell, SideWork& side_work, DeviceContext& device);
   Actor(const Actor&) = delete;
   Actor& operator=(const Actor&) = delete;
   ~Actor();
@@ -105,6 +105,7 @@ class Actor {
   const std::string name_;
   Doorbell& bell_;
   SideWork& side_work_;
+  DeviceContext& device_;
   Mailbox mailbox_;
   std::atomic<bool> token_{false};
   std::atomic<int> watchers_{0};  // threads that look after the streams now

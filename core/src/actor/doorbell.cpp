@@ -1,6 +1,7 @@
 #include "muster/doorbell.hpp"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -8,6 +9,35 @@
 #include <ctime>
 
 namespace muster {
+
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+// The sanitizer knows neither membarrier nor fences; a read-modify-write of one word orders the two sides for it.
+std::atomic<int> fence_word{0};
+bool register_for_fences() noexcept { return false; }
+void full_fence() noexcept { fence_word.fetch_add(1, std::memory_order_seq_cst); }
+#else
+bool register_for_fences() noexcept {
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
+#endif
+
+}  // namespace
+
+// All processes of a host run on one kernel, so all of them decide alike.
+const bool cores_can_be_fenced = register_for_fences();
+
+void full_fence_before_ring() noexcept { full_fence(); }
+
+void fence_before_sleep() noexcept {
+  if (cores_can_be_fenced) {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+  } else {
+    full_fence();
+  }
+}
 
 void Doorbell::wake() noexcept {
   rings_.fetch_add(1, std::memory_order_release);

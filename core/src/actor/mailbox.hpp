@@ -6,30 +6,11 @@
 #include <mutex>
 #include <utility>
 
+#include "muster/device_work.hpp"
+
 namespace muster::detail {
 
-/// A task of the mailbox: a callable behind one allocation, linked in place.
-class Task {
- public:
-  virtual ~Task() = default;
-  virtual void run() = 0;
-  Task* next = nullptr;
-};
-
-template <class F>
-class CallableTask final : public Task {
- public:
-  explicit CallableTask(F callable) : callable_(std::move(callable)) {}
-  void run() override { callable_(); }
-
- private:
-  F callable_;
-};
-
-template <class F>
-std::unique_ptr<Task> make_task(F callable) {
-  return std::make_unique<CallableTask<F>>(std::move(callable));
-}
+using Task = DeviceTask;
 
 /// A list of tasks taken out of a mailbox, in order. Tasks not taken are destroyed with it.
 class TaskList {

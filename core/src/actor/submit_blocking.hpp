@@ -38,7 +38,7 @@ void Actor::submit_blocking(F&& work) {
   }
   std::exception_ptr thrown;
   std::atomic<bool> done{false};
-  submit(make_task([&] {
+  submit(make_device_task([&](DeviceContext&) {
     try {
       work();
     } catch (...) {

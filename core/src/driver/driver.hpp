@@ -21,6 +21,8 @@ class DriverStream {
   /// Returns the ticket that reached() answers for.
   virtual std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) = 0;
   [[nodiscard]] virtual std::uint64_t last_ticket() const noexcept = 0;
+  /// The counter behind reached(), if the device has one in memory.
+  [[nodiscard]] virtual const std::atomic<std::uint64_t>* done_count() const noexcept { return nullptr; }
   [[nodiscard]] virtual bool reached(std::uint64_t ticket) const noexcept = 0;
 };
 

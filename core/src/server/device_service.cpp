@@ -59,7 +59,7 @@ DeviceService::DeviceService(DeviceId device, DeviceOptions options)
       server_(ServiceId{device}, std::make_unique<HostDriver>(bell_, streams_), options),
       dropped_(server_.dropped()),
       device_name_(server_.driver().device_name()),
-      actor_(std::make_shared<Actor>(to_string(device), bell_, streams_)) {
+      actor_(std::make_shared<Actor>(to_string(device), bell_, streams_, server_)) {
   streams_.attach(*actor_);
 }
 

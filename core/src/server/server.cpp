@@ -31,30 +31,58 @@ Handle Server::allocate(std::size_t size_bytes) {
   return {std::move(allocation), 0, size_bytes};
 }
 
-DriverStream& Server::stream(StreamId id) {
-  auto& stream = streams_[id.value];
-  if (!stream) stream = driver_->make_stream();
-  return *stream;
+Server::Entry& Server::entry(StreamId id) {
+  if (last_entry_ && last_entry_->id == id) return *last_entry_;
+  Entry& found = streams_[id.value];  // references stay valid in an unordered_map
+  if (!found.stream) {
+    found.id = id;
+    found.stream = driver_->make_stream();
+  }
+  last_entry_ = &found;
+  return found;
 }
 
-void Server::wait_for(StreamId id, StreamPoint point) {
-  if (id == point.stream) return;
-  DriverStream& awaited = stream(point.stream);
-  if (awaited.reached(point.ticket)) return;
-  stream(id).enqueue(driver_->make_wait(awaited, point.ticket));
+void Server::await(Entry& waiting, StreamPoint point) {
+  if (waiting.id == point.stream) return;
+  for (StreamPoint& known : waiting.awaited) {
+    if (known.stream != point.stream) continue;
+    known.ticket = std::max(known.ticket, point.ticket);
+    return;
+  }
+  waiting.awaited.push_back(point);
 }
 
-StreamPoint Server::last_point(StreamId id) { return {id, stream(id).last_ticket()}; }
+void Server::queue_waits(Entry& waiting) {
+  for (const StreamPoint point : waiting.awaited) {
+    DriverStream& awaited = *streams_.at(point.stream.value).stream;
+    if (!awaited.reached(point.ticket)) waiting.stream->enqueue(driver_->make_wait(awaited, point.ticket));
+  }
+  waiting.awaited.clear();
+}
 
-void Server::order_after_conflicts(StreamId id, const StreamOperation& operation) {
+void Server::wait_for(StreamId id, StreamPoint point) { await(entry(id), point); }
+
+StreamPoint Server::last_point(StreamId id) {
+  Entry& asked = entry(id);
+  queue_waits(asked);
+  return {id, asked.stream->last_ticket()};
+}
+
+StreamWatch Server::writer_of(const Handle& handle) {
+  const auto& uses = handle.allocation()->uses();
+  if (!uses.written) return {};
+  return {stream(uses.writer.stream).done_count(), uses.writer.ticket};
+}
+
+void Server::order_after_conflicts(Entry& waiting, const StreamOperation& operation) {
   for (const Handle& handle : operation.reads()) {
     const auto& uses = handle.allocation()->uses();
-    if (uses.written) wait_for(id, uses.writer);
+    if (uses.written) await(waiting, uses.writer);
   }
   for (const Handle& handle : operation.writes()) {
     const auto& uses = handle.allocation()->uses();
-    if (uses.written) wait_for(id, uses.writer);
-    for (const StreamPoint reader : uses.readers) wait_for(id, reader);
+    if (uses.written) await(waiting, uses.writer);
+    for (const StreamPoint reader : uses.readers) await(waiting, reader);
   }
 }
 
@@ -79,12 +107,13 @@ void Server::note_uses(StreamPoint point, std::span<const Handle> reads, std::sp
 }
 
 StreamPoint Server::enqueue(StreamId id, std::unique_ptr<StreamOperation> operation) {
-  order_after_conflicts(id, *operation);
+  Entry& target = entry(id);
+  order_after_conflicts(target, *operation);
+  queue_waits(target);
   // The stream may run and destroy the operation as soon as it has it, so what it uses is noted before.
-  DriverStream& target = stream(id);
-  const StreamPoint point{id, target.last_ticket() + 1};
+  const StreamPoint point{id, target.stream->last_ticket() + 1};
   note_uses(point, operation->reads(), operation->writes());
-  target.enqueue(std::move(operation));
+  target.stream->enqueue(std::move(operation));
   return point;
 }
 

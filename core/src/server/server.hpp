@@ -25,19 +25,31 @@ class Server final : public DeviceContext {
   StreamPoint enqueue(StreamId stream, std::unique_ptr<StreamOperation> operation) override;
   void wait_for(StreamId stream, StreamPoint point) override;
   StreamPoint last_point(StreamId stream) override;
+  StreamWatch writer_of(const Handle& handle) override;
   Handle allocate(std::size_t size_bytes) override;
-  DriverStream& stream(StreamId id);
+  DriverStream& stream(StreamId id) { return *entry(id).stream; }
 
  private:
+  /// A stream, and the points of others that its next work must wait for. Waits are queued only once work follows: of
+  /// many waits for one stream the last is enough.
+  struct Entry {
+    StreamId id;
+    std::unique_ptr<DriverStream> stream;
+    std::vector<StreamPoint> awaited;
+  };
+  Entry& entry(StreamId id);
+  void queue_waits(Entry& entry);
   void take_back_dropped();
-  void order_after_conflicts(StreamId stream, const StreamOperation& operation);
+  void order_after_conflicts(Entry& entry, const StreamOperation& operation);
+  void await(Entry& entry, StreamPoint point);
   void note_uses(StreamPoint point, std::span<const Handle> reads, std::span<const Handle> writes);
 
   ServiceId service_;
   std::unique_ptr<Driver> driver_;
   PagePool pool_;
   std::shared_ptr<DropQueue> dropped_ = std::make_shared<DropQueue>();
-  std::unordered_map<std::uint64_t, std::unique_ptr<DriverStream>> streams_;
+  std::unordered_map<std::uint64_t, Entry> streams_;
+  Entry* last_entry_ = nullptr;  // most work goes to the stream that the work before went to
 };
 
 }  // namespace muster::detail

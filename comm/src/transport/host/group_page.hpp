@@ -15,29 +15,27 @@ struct BufferPlace {
   std::uint64_t offset = 0;
 };
 
-/// What a member brings to a collective. Two per member, used in turns: a member posts the one of sequence s only after
-/// every member has posted s-1, so whoever still reads s-2 is finished.
-struct alignas(64) Slot {
-  static constexpr std::size_t inline_bytes = 32;
+/// What a member brings to a collective. Each member has `slots_per_member`, used in turns. In its turn t it may post
+/// s < t + posts_ahead early. That is safe: it has seen what everybody posted for t-1, which nobody posted before its own
+/// turn t - posts_ahead, so everybody is finished with s - slots_per_member.
+inline constexpr std::uint64_t posts_ahead = 8;
+inline constexpr std::uint64_t slots_per_member = 2 * posts_ahead;
+struct alignas(128) Slot {
   static constexpr std::size_t payload_bytes = 16384;
 
-  // One cache line: all that a small operation needs.
+  // Small operations need this line and as many of the next as their payload takes.
   std::atomic<std::uint64_t> posted;  ///< sequence number, stored last
   Fingerprint fingerprint;
   std::uint64_t payload_size;
-  std::byte inline_payload[inline_bytes];
+  std::byte payload[payload_bytes];
   // What large operations need.
   alignas(64) BufferPlace source;
   BufferPlace destination;
   BufferPlace scratch;
-  alignas(64) std::byte payload[payload_bytes];
 
-  [[nodiscard]] const std::byte* payload_data() const noexcept {
-    return payload_size <= inline_bytes ? inline_payload : payload;
-  }
   void set_payload(const void* data, std::size_t size) noexcept {
     payload_size = size;
-    if (size != 0) std::memcpy(size <= inline_bytes ? inline_payload : payload, data, size);
+    if (size != 0) std::memcpy(payload, data, size);
   }
 };
 
@@ -59,7 +57,7 @@ struct alignas(128) MemberLine {
 
 /// The control page of a group on one host. All zero is a valid new one. Offsets are computed the same by all members.
 ///
-///   MemberLine[members] | TransferSlot[members * members] | RemoteHead[2] | Slot[members * 2] | remote[2][remote_bytes]
+///   MemberLine[members] | TransferSlot[members * members] | RemoteHead[2] | Slot[members * 16] | remote[2][remote_bytes]
 class GroupPage {
  public:
   struct alignas(64) RemoteHead {
@@ -70,7 +68,7 @@ class GroupPage {
       : base_(base), members_(members), remote_bytes_(remote_bytes) {}
 
   static std::size_t size(std::size_t members, std::size_t remote_bytes) noexcept {
-    return slots_at(members) + members * 2 * sizeof(Slot) + 2 * remote_bytes;
+    return slots_at(members) + members * slots_per_member * sizeof(Slot) + 2 * remote_bytes;
   }
 
   [[nodiscard]] MemberLine& line(std::size_t member) const noexcept {
@@ -83,10 +81,10 @@ class GroupPage {
     return reinterpret_cast<RemoteHead*>(base_ + heads_at(members_))[sequence % 2];
   }
   [[nodiscard]] Slot& slot(std::size_t member, std::uint64_t sequence) const noexcept {
-    return reinterpret_cast<Slot*>(base_ + slots_at(members_))[member * 2 + sequence % 2];
+    return reinterpret_cast<Slot*>(base_ + slots_at(members_))[member * slots_per_member + sequence % slots_per_member];
   }
   [[nodiscard]] std::byte* remote(std::uint64_t sequence) const noexcept {
-    return base_ + slots_at(members_) + members_ * 2 * sizeof(Slot) + (sequence % 2) * remote_bytes_;
+    return base_ + slots_at(members_) + members_ * slots_per_member * sizeof(Slot) + (sequence % 2) * remote_bytes_;
   }
   [[nodiscard]] std::size_t remote_bytes() const noexcept { return remote_bytes_; }
 
@@ -95,7 +93,10 @@ class GroupPage {
   static std::size_t heads_at(std::size_t members) noexcept {
     return transfers_at(members) + members * members * sizeof(TransferSlot);
   }
-  static std::size_t slots_at(std::size_t members) noexcept { return heads_at(members) + 2 * sizeof(RemoteHead); }
+  static std::size_t slots_at(std::size_t members) noexcept {
+    const std::size_t end = heads_at(members) + 2 * sizeof(RemoteHead);
+    return (end + alignof(Slot) - 1) / alignof(Slot) * alignof(Slot);
+  }
 
   std::byte* base_;
   std::size_t members_;

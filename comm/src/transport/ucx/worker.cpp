@@ -20,9 +20,6 @@ void check(ucs_status_t status, const char* call) {
   throw Error(ErrorCode::internal, fmt::format("{} failed: {}", call, ucs_status_string(status)));
 }
 
-namespace {
-
-/// UCX installs handlers for crashes when it is loaded. They belong to the program, so they are given back.
 void give_back_signal_handlers() {
   if (std::getenv("UCX_HANDLE_ERRORS")) return;  // the user asked for them
   for (const int signal : {SIGILL, SIGBUS, SIGFPE, SIGSEGV}) {
@@ -38,10 +35,11 @@ void give_back_signal_handlers() {
   }
 }
 
+namespace {
+
 /// The context as a library wants it: no signal handlers, and no shared memory, since ranks that can share memory do so
 /// without UCX.
 ucp_context_h make_context() {
-  give_back_signal_handlers();
   ucp_config_t* config = nullptr;
   check(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
   const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> owned(config, &ucp_config_release);

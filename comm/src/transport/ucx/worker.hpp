@@ -19,6 +19,10 @@ namespace muster::detail::ucx {
 /// Turns a status into our error, with the call's name in it.
 void check(ucs_status_t status, const char* call);
 
+/// UCX installs handlers for crashes when it is loaded. They belong to the program, so they are given back, unless the
+/// user asked UCX for them.
+void give_back_signal_handlers();
+
 class Worker;
 
 /// One send or receive in flight. Its buffer must outlive it; dropping it early cancels it first.

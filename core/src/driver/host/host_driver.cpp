@@ -16,6 +16,7 @@ class StreamReference final : public DriverStream {
     return stream_.enqueue(std::move(operation));
   }
   [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return stream_.last_ticket(); }
+  [[nodiscard]] const std::atomic<std::uint64_t>* done_count() const noexcept override { return stream_.done_count(); }
   [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override { return stream_.reached(ticket); }
 
  private:

@@ -53,35 +53,18 @@ bool step(StreamOperation& operation, bool started) {
 
 }  // namespace
 
-std::uint64_t HostStream::enqueue(std::unique_ptr<StreamOperation> operation) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(operation));
-  return issued_.fetch_add(1, std::memory_order_seq_cst) + 1;
-}
-
-StreamOperation* HostStream::head() noexcept {
-  const std::lock_guard lock(mutex_);
-  return queue_.empty() ? nullptr : queue_.front().get();
-}
+std::uint64_t HostStream::enqueue(std::unique_ptr<StreamOperation> operation) { return queue_.push(std::move(operation)); }
 
 void HostStream::pop() noexcept {
-  std::unique_ptr<StreamOperation> done;
-  {
-    const std::lock_guard lock(mutex_);
-    done = std::move(queue_.front());
-    queue_.pop_front();
-  }
-  // Its handles go before waiters learn of it: what they free is free.
-  done.reset();
+  queue_.pop();
   head_started_ = false;
-  completed_.fetch_add(1, std::memory_order_seq_cst);
   bell_.ring();
 }
 
 bool HostStream::run_some(Actor& actor) {
   if (empty() || claimed_.exchange(true, std::memory_order_acquire)) return false;
   bool moved = false;
-  while (StreamOperation* operation = head()) {
+  while (StreamOperation* operation = queue_.front()) {
     const bool started = std::exchange(head_started_, true);
     bool over = false;
     {
@@ -99,7 +82,7 @@ bool HostStream::run_some(Actor& actor) {
 void HostStream::abandon(const Failure& failure) {
   while (claimed_.exchange(true, std::memory_order_acquire)) {
   }
-  while (StreamOperation* operation = head()) {
+  while (StreamOperation* operation = queue_.front()) {
     end_with(*operation, failure);
     pop();
   }

@@ -3,9 +3,9 @@
 #include <array>
 #include <atomic>
 #include <deque>
-#include <mutex>
 
 #include "driver/driver.hpp"
+#include "driver/host/operation_queue.hpp"
 
 namespace muster::detail {
 
@@ -15,12 +15,13 @@ class HostStream final : public DriverStream {
   explicit HostStream(Doorbell& bell) : bell_(bell) {}
 
   std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) override;
-  [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return issued_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return queue_.pushed(); }
+  [[nodiscard]] const std::atomic<std::uint64_t>* done_count() const noexcept override { return queue_.popped_count(); }
   [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override {
-    return completed_.load(std::memory_order_acquire) >= ticket;
+    return queue_.popped() >= ticket;
   }
   [[nodiscard]] bool empty() const noexcept {
-    return completed_.load(std::memory_order_seq_cst) == issued_.load(std::memory_order_seq_cst);
+    return queue_.popped() == queue_.pushed();
   }
 
   /// Runs operations until one cannot go on, or another thread runs this stream. Whether any was ended.
@@ -29,16 +30,12 @@ class HostStream final : public DriverStream {
   void abandon(const Failure& failure);
 
  private:
-  StreamOperation* head() noexcept;
   void pop() noexcept;
 
   Doorbell& bell_;
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<StreamOperation>> queue_;
+  OperationQueue queue_;
   bool head_started_ = false;  // for the thread that has claimed the stream
   std::atomic<bool> claimed_{false};
-  std::atomic<std::uint64_t> issued_{0};
-  std::atomic<std::uint64_t> completed_{0};
 };
 
 /// The streams of one device, as side work of its actor. Streams are added, never removed.
