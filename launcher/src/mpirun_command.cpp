@@ -40,7 +40,8 @@ std::vector<std::string> mpirun_command(const LaunchSpec& spec, OutputTags tags,
   if (as_root) add({"--allow-run-as-root"});
   // mpirun would bind the first rank of every host to the first core, also where hosts share cores.
   add({"--oversubscribe", "--bind-to", "none"});
-  if (tags == OutputTags::per_rank) add({"--tag-output"});
+  // Ranks see a terminal of mpirun's, whatever is behind it: programs that draw must know.
+  if (tags == OutputTags::per_rank) add({"--tag-output", "-x", "MUSTER_RELAYED=1"});
   if (!spec.hosts.empty()) {
     command.insert(command.end(), {"--host", spec.hosts});
     if (!spec.agent.empty()) command.insert(command.end(), {"--mca", "plm_rsh_agent", spec.agent});
@@ -49,7 +50,7 @@ std::vector<std::string> mpirun_command(const LaunchSpec& spec, OutputTags tags,
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
     for (const std::string_view prefix : passed) {
-      if (name.rfind(prefix, 0) == 0 && name != "MUSTER_DEVICES_PER_RANK") command.insert(command.end(), {"-x", name});
+      if (name.rfind(prefix, 0) == 0 && name != "MUSTER_DEVICES_PER_RANK" && name != "MUSTER_RELAYED") command.insert(command.end(), {"-x", name});
     }
   }
   if (spec.devices_per_rank > 0) {

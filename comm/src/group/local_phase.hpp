@@ -49,7 +49,7 @@ class LocalPhase {
   }
 
  private:
-  static constexpr std::uint64_t steps = 16;  // per operation
+  static constexpr std::uint64_t steps = std::uint64_t{1} << 24U;  // per operation
   Communicator& communicator_;
   const CollectiveCall& call_;
   const Meeting& meeting_;

@@ -51,7 +51,7 @@ struct alignas(64) TransferSlot {
 
 /// A member's own words, apart from the slots.
 struct alignas(128) MemberLine {
-  std::atomic<std::uint64_t> phase;        ///< sequence * 16 + step of the operation that it has reached
+  std::atomic<std::uint64_t> phase;        ///< sequence and step of the operation that it has reached, as one number
   std::atomic<std::uint64_t> bell_offset;  ///< of its doorbell in its process's page, plus one; 0: not known yet
 };
 
