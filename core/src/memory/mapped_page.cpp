@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memory/available_memory.hpp"
 #include "muster/error.hpp"
 
 namespace muster {
@@ -61,6 +62,7 @@ std::string reason(int error, std::size_t size) {
 }  // namespace
 
 MappedPage::MappedPage(std::size_t size_bytes) : size_(size_bytes), id_(next_page_id()) {
+  if (size_ > available_memory_bytes()) throw OutOfMemory(reason(ENOMEM, size_));
   descriptor_ = memfd_create("muster-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor_ < 0) throw OutOfMemory(reason(errno, size_));
   int error = 0;
