@@ -84,9 +84,6 @@ void for_each_reduction(Case run) {
     for (const ReduceOp op : all_reduce_ops) {
       if (!supports(dtype, op)) continue;
       for (const std::size_t count : counts_for(dtype)) {
-        // Large sizes take one path for all operations and dtypes: a few of each prove it.
-        const bool large = count > 4096;
-        if (large && op != ReduceOp::sum && op != ReduceOp::average && op != ReduceOp::max && dtype != Dtype::i32) continue;
         for (const Placement placement : {Placement::apart, Placement::in_place}) {
           run(dtype, op, count, placement,
               fmt::format("{} {} {}{}", name(op), name(dtype), count, placement == Placement::in_place ? " in place" : ""));

@@ -5,7 +5,6 @@
 #include <muster/client_group.hpp>
 
 #include <chrono>
-#include <random>
 
 #include "support/world_environment.hpp"
 
@@ -14,20 +13,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A group that no other test has broken: another permutation of the devices each time, the same on all ranks.
-ClientGroup fresh_group() {
-  static std::mt19937 same_on_all_ranks(5);
-  static std::vector<std::vector<DeviceId>> used;
-  auto devices = world().all_devices();
-  // With few devices there are few permutations; a repeated one would be a broken group.
-  for (;;) {
-    std::shuffle(devices.begin(), devices.end(), same_on_all_ranks);
-    if (std::find(used.begin(), used.end(), devices) == used.end()) break;
-    if (used.size() >= 2 && devices.size() <= 2) throw std::logic_error("no group is left");
-  }
-  used.push_back(devices);
-  return world().group(devices);
+/// Every test has a device of its own on each rank, so that it may break the group of these devices.
+enum class Scene { operation, count, dtype, op, root, large_count, tainted, missing, not_formed };
+
+std::vector<DeviceId> devices_for(Scene scene) {
+  std::vector<DeviceId> devices;
+  for (int rank = 0; rank < world().size(); ++rank) devices.push_back({Backend::host, {rank}, static_cast<int>(scene)});
+  return devices;
 }
+Client client_for(Scene scene) { return world().clients().at(static_cast<std::size_t>(scene)); }
 
 /// The message that a read of `result` fails with, which must come within a second.
 template <class Expected>
@@ -46,88 +40,77 @@ std::string message_of(const Client& client, const Handle& result) {
   return message;
 }
 
-class Mismatch : public testing::Test {
+class MismatchOf : public testing::TestWithParam<Scene> {
  protected:
-  Client client_ = world().clients().front();
+  Client client_ = client_for(GetParam());
+  ClientGroup group_ = world().group(devices_for(GetParam()));
   int odd_ = world().size() - 1;  // the rank that does something else
   bool is_odd_ = world().rank().value == odd_;
 
   void expect_named(const std::string& message, std::initializer_list<const char*> parts) {
     for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << message << " lacks " << part;
     EXPECT_NE(message.find("rank " + std::to_string(odd_)), std::string::npos) << message;
-    EXPECT_NE(message.find("operation "), std::string::npos) << message;
+    EXPECT_NE(message.find("rank 0"), std::string::npos) << message;
   }
 };
 
-/// All cases run in one group each; two ranks have two permutations only, so they take turns in one test per program run.
-enum class Case { operation, count, dtype, op, root, large_count };
-
-void PrintTo(Case each, std::ostream* out) { *out << static_cast<int>(each); }
-
-class MismatchOf : public Mismatch, public testing::WithParamInterface<Case> {};
-
 TEST_P(MismatchOf, IsToldToEveryRankWithBothSides) {
-  const std::vector<DeviceId> all = world().all_devices();
-  // A list of its own per case: the ranks' devices in another order, made longer by the second device where there is one.
-  std::vector<DeviceId> devices = all;
-  std::rotate(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(GetParam()) % static_cast<std::ptrdiff_t>(devices.size()), devices.end());
-  if (static_cast<std::size_t>(GetParam()) >= devices.size()) std::reverse(devices.begin(), devices.end());
-  const ClientGroup group = world().group(devices);
-  if (group.broken()) GTEST_SKIP() << "with " << devices.size() << " devices there are fewer groups than cases";
   const Handle warm = client_.create_from_slice<float>(std::vector<float>(4, 1.0F));
-  group.all_reduce(client_, warm, warm, Dtype::f32, ReduceOp::sum);
+  group_.all_reduce(client_, warm, warm, Dtype::f32, ReduceOp::sum);
   client_.sync();
 
   const Handle small = client_.create_from_slice<float>(std::vector<float>(16, 1.0F)), result = client_.empty(64);
   const Handle large = client_.empty(std::size_t{4} << 20U);
   switch (GetParam()) {
-    case Case::operation:
+    case Scene::operation:
       if (is_odd_) {
-        group.broadcast(client_, small, result, group.index_of(client_));
+        group_.broadcast(client_, small, result, group_.index_of(client_));
       } else {
-        group.all_reduce(client_, small, result, Dtype::f32, ReduceOp::sum);
+        group_.all_reduce(client_, small, result, Dtype::f32, ReduceOp::sum);
       }
       expect_named(message_of<CollectiveMismatch>(client_, result), {"broadcast", "all_reduce", "operation 2"});
       break;
-    case Case::count: {
+    case Scene::count: {
       const Handle part = small.slice(0, 60);
       const Handle target = is_odd_ ? result.slice(0, 60) : result;
-      group.all_reduce(client_, is_odd_ ? part : small, target, Dtype::f32, ReduceOp::sum);
+      group_.all_reduce(client_, is_odd_ ? part : small, target, Dtype::f32, ReduceOp::sum);
       expect_named(message_of<CollectiveMismatch>(client_, target), {"60 bytes", "64 bytes", "operation 2"});
       break;
     }
-    case Case::dtype:
-      group.all_reduce(client_, small, result, is_odd_ ? Dtype::i32 : Dtype::f32, ReduceOp::sum);
+    case Scene::dtype:
+      group_.all_reduce(client_, small, result, is_odd_ ? Dtype::i32 : Dtype::f32, ReduceOp::sum);
       expect_named(message_of<CollectiveMismatch>(client_, result), {"i32", "f32", "operation 2"});
       break;
-    case Case::op:
-      group.all_reduce(client_, small, result, Dtype::f32, is_odd_ ? ReduceOp::max : ReduceOp::sum);
+    case Scene::op:
+      group_.all_reduce(client_, small, result, Dtype::f32, is_odd_ ? ReduceOp::max : ReduceOp::sum);
       expect_named(message_of<CollectiveMismatch>(client_, result), {"max", "sum", "operation 2"});
       break;
-    case Case::root:
-      group.broadcast(client_, small, result, is_odd_ ? 1 : 0);
+    case Scene::root:
+      group_.broadcast(client_, small, result, is_odd_ ? 1 : 0);
       expect_named(message_of<CollectiveMismatch>(client_, result), {"root 1", "root 0", "operation 2"});
       break;
-    case Case::large_count:
-      group.all_reduce(client_, is_odd_ ? small : large, is_odd_ ? result : large, Dtype::f32, ReduceOp::sum);
+    case Scene::large_count:
+      group_.all_reduce(client_, is_odd_ ? small : large, is_odd_ ? result : large, Dtype::f32, ReduceOp::sum);
       expect_named(message_of<CollectiveMismatch>(client_, is_odd_ ? result : large), {"64 bytes", "4194304 bytes"});
       break;
+    case Scene::tainted:
+    case Scene::missing:
+    case Scene::not_formed: FAIL() << "not a mismatch";
   }
   // The group is broken, and every later call says the same at once.
-  ASSERT_NE(group.broken(), nullptr);
+  ASSERT_NE(group_.broken(), nullptr);
   const Handle after = client_.empty(64);
-  group.all_reduce(client_, small, after, Dtype::f32, ReduceOp::sum);
+  group_.all_reduce(client_, small, after, Dtype::f32, ReduceOp::sum);
   EXPECT_THROW(client_.read(after), CollectiveMismatch);
-  EXPECT_THROW(group.barrier(client_), CollectiveMismatch);
+  EXPECT_THROW(group_.barrier(client_), CollectiveMismatch);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, MismatchOf,
-                         testing::Values(Case::operation, Case::count, Case::dtype, Case::op, Case::root, Case::large_count));
+                         testing::Values(Scene::operation, Scene::count, Scene::dtype, Scene::op, Scene::root, Scene::large_count));
 
 TEST(Failures, ATaintedSourceIsToldToAllAndTheGroupGoesOn) {
-  const ClientGroup group = fresh_group();
-  if (group.broken()) GTEST_SKIP() << "with two devices there are fewer groups than cases";
-  const Client client = world().clients().front();
+  const ClientGroup group = world().group(devices_for(Scene::tainted));
+  const Client client = client_for(Scene::tainted);
   const Kernel broken("broken", [](const KernelContext&) { throw std::runtime_error("the reason"); });
   for (const std::size_t count : {std::size_t{16}, std::size_t{1} << 20U}) {
     const Handle source = client.create_from_slice<float>(std::vector<float>(count, 1.0F)), sum = client.empty(source.size());
@@ -145,10 +128,8 @@ TEST(Failures, ATaintedSourceIsToldToAllAndTheGroupGoesOn) {
 // The last tests break their groups by waiting: MUSTER_TIMEOUT is short here.
 
 TEST(ZDeadlines, AMissingRankIsNamedWhenTheDeadlineHasPassed) {
-  std::vector<DeviceId> devices = world().all_devices();
-  const ClientGroup group = world().group(devices);
-  if (group.broken()) GTEST_SKIP() << "with two devices there are fewer groups than cases";
-  const Client client = world().clients().front();
+  const ClientGroup group = world().group(devices_for(Scene::missing));
+  const Client client = client_for(Scene::missing);
   const Handle value = client.create_from_slice<float>(std::vector<float>(16, 1.0F));
   group.all_reduce(client, value, value, Dtype::f32, ReduceOp::sum);
   client.sync();
@@ -161,9 +142,7 @@ TEST(ZDeadlines, AMissingRankIsNamedWhenTheDeadlineHasPassed) {
     } catch (const TimedOut& error) {
       const std::string message = error.what();
       EXPECT_NE(message.find("all_reduce"), std::string::npos) << message;
-      // Ranks of another host than the missing one learn of it through the others.
-      const bool beside = world().host_of(world().rank()) == world().host_of({absent});
-      if (beside) EXPECT_NE(message.find("rank " + std::to_string(absent)), std::string::npos) << message;
+      EXPECT_NE(message.find("rank " + std::to_string(absent)), std::string::npos) << message;
     }
   } else {
     const Deadline deadline = Deadline::after(10s);
@@ -172,19 +151,17 @@ TEST(ZDeadlines, AMissingRankIsNamedWhenTheDeadlineHasPassed) {
 }
 
 TEST(ZDeadlines, ARankThatDoesNotFormTheGroupIsNamed) {
-  if (world().size() < 3) GTEST_SKIP() << "needs a group that is not that of the other tests";
-  std::vector<DeviceId> devices{{Backend::host, {0}, 0}, {Backend::host, {1}, 0}, {Backend::host, {2}, 0}};
-  const int absent = 2;
-  if (world().rank().value >= absent) return;
-  const ClientGroup group = world().group(devices);
-  const Client client = world().clients().front();
+  const int absent = world().size() - 1;
+  if (world().rank().value == absent) return;
+  const ClientGroup group = world().group(devices_for(Scene::not_formed));
+  const Client client = client_for(Scene::not_formed);
   const Handle value = client.create_from_slice<float>(std::vector<float>(16, 1.0F));
   group.all_reduce(client, value, value, Dtype::f32, ReduceOp::sum);
   try {
     const Bytes bytes = client.read(value);
     ADD_FAILURE() << "nothing was reported";
   } catch (const TimedOut& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 2"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("rank " + std::to_string(absent)), std::string::npos) << error.what();
   }
 }
 

@@ -61,12 +61,18 @@ TEST(Groups, FormInOppositeOrdersOnTheRanks) {
       groups.push_back(world().group(devices));
     }
     if (world().rank().value % 2 == 1) std::swap(groups[0], groups[1]);
+    // What the second group reduces is made before the stream waits for the first: then neither waits for the other.
     std::vector<std::pair<Client, Handle>> results;
     for (const ClientGroup& group : groups) {
       for (const Client& client : group.local_clients()) {
-        const Handle value = client.create_from_slice<float>(filled(5, 1));
-        group.all_reduce(client, value, value, Dtype::f32, ReduceOp::sum);
-        results.emplace_back(client, value);
+        results.emplace_back(client, client.create_from_slice<float>(filled(5, 1)));
+      }
+    }
+    auto next = results.begin();
+    for (const ClientGroup& group : groups) {
+      for (const Client& client : group.local_clients()) {
+        group.all_reduce(client, next->second, next->second, Dtype::f32, ReduceOp::sum);
+        ++next;
       }
     }
     for (const auto& [client, value] : results) {

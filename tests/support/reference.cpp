@@ -1,9 +1,11 @@
 #include "support/reference.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 namespace muster::test {
 
@@ -95,6 +97,34 @@ T reduce_floats(ReduceOp op, const std::vector<T>& values) {
 
 }  // namespace
 
+namespace {
+
+/// The values of all bits of a small float, worked out once.
+const std::vector<float>& values_of(Dtype dtype) {
+  static std::array<std::vector<float>, all_dtypes.size()> tables;
+  auto& table = tables[static_cast<std::size_t>(dtype)];
+  if (table.empty()) {
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << (8 * size_of(dtype)); ++bits) {
+      table.push_back(static_cast<float>(decode_float(dtype, bits)));
+    }
+  }
+  return table;
+}
+
+/// The input of a rank, worked out once per dtype and rank, as long as it was needed so far.
+const std::vector<std::byte>& cached_input(Dtype dtype, int rank, std::size_t count) {
+  static std::map<std::pair<Dtype, int>, std::vector<std::byte>> inputs;
+  auto& bytes = inputs[{dtype, rank}];
+  const std::size_t size = size_of(dtype);
+  for (std::size_t i = bytes.size() / size; i < count; ++i) {
+    const std::uint64_t bits = input_bits(dtype, rank, i);
+    bytes.insert(bytes.end(), reinterpret_cast<const std::byte*>(&bits), reinterpret_cast<const std::byte*>(&bits) + size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 double decode_float(Dtype dtype, std::uint64_t bits) {
   const Format format = format_of(dtype);
   const int width = 1 + format.exponent_bits + format.mantissa_bits;
@@ -144,14 +174,16 @@ std::uint64_t Reference::reduce(std::span<const std::uint64_t> elements) const {
   if (dtype_ == Dtype::boolean) return reduce_booleans(op_, elements);
   if (!is_float(dtype_)) return reduce_integers(dtype_, op_, elements);
   if (dtype_ == Dtype::f64) {
-    std::vector<double> values;
+    static thread_local std::vector<double> values;
+    values.clear();
     for (const auto bits : elements) values.push_back(std::bit_cast<double>(bits));
     return std::bit_cast<std::uint64_t>(reduce_floats(op_, values));
   }
-  std::vector<float> values;
+  static thread_local std::vector<float> values;
+  values.clear();
   for (const auto bits : elements) {
     values.push_back(dtype_ == Dtype::f32 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
-                                          : static_cast<float>(decode_float(dtype_, bits)));
+                                          : values_of(dtype_)[bits]);
   }
   const float result = reduce_floats(op_, values);
   return dtype_ == Dtype::f32 ? std::bit_cast<std::uint32_t>(result) : encode_float(dtype_, result);
@@ -172,13 +204,9 @@ std::uint64_t input_bits(Dtype dtype, int rank, std::size_t index) {
 }
 
 std::vector<std::byte> input_bytes(Dtype dtype, int rank, std::size_t first, std::size_t count) {
-  const std::size_t size = size_of(dtype);
-  std::vector<std::byte> bytes(count * size);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = input_bits(dtype, rank, first + i);
-    std::memcpy(bytes.data() + i * size, &bits, size);
-  }
-  return bytes;
+  const auto& all = cached_input(dtype, rank, first + count);
+  const auto size = static_cast<std::ptrdiff_t>(size_of(dtype));
+  return {all.begin() + static_cast<std::ptrdiff_t>(first) * size, all.begin() + static_cast<std::ptrdiff_t>(first + count) * size};
 }
 
 std::uint64_t bits_at(Dtype dtype, std::span<const std::byte> bytes, std::size_t index) {

@@ -78,16 +78,18 @@ void GroupState::complete_if_ready() {
   fabric_->ring_all();
 }
 
-std::string GroupState::missing() const {
+Absent GroupState::missing() const {
   {
     const std::lock_guard lock(forming_mutex_);
-    if (!number_of_rank_.empty()) return "its control page has not come from the first rank of this host";
+    if (!number_of_rank_.empty()) return {"its control page has not come from the first rank of this host", false};
   }
   const auto ranks = not_joined_ ? not_joined_(*this) : std::vector<int>{};
-  if (ranks.empty()) return fmt::format("rank {}, its first, has not said that all have joined", shape_.members.front().rank().value);
+  if (ranks.empty()) {
+    return {fmt::format("rank {}, its first, has not said that all have joined", shape_.members.front().rank().value), false};
+  }
   std::string list;
   for (const int rank : ranks) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", rank);
-  return list + " did not issue an operation of it; do all ranks name the same devices in the same order?";
+  return {list + " did not issue an operation of it; do all ranks name the same devices in the same order?", true};
 }
 
 void GroupState::ring_members(int except_local_index) const {

@@ -16,6 +16,12 @@
 
 namespace muster::detail {
 
+/// Who a member waits for, for a message; `named` if ranks are named in it.
+struct Absent {
+  std::string text;
+  bool named = false;
+};
+
 class GroupState;
 class CollectiveOperation;
 
@@ -84,7 +90,7 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   void set_numbers(std::map<int, std::uint32_t> number_of_rank);
   [[nodiscard]] bool formed() const noexcept { return formed_.load(std::memory_order_acquire); }
   /// Why it is not formed yet, for a message.
-  [[nodiscard]] std::string missing() const;
+  [[nodiscard]] Absent missing() const;
   /// Set by the registry: which ranks have not joined, where this rank is the first of the group.
   void set_not_joined(std::function<std::vector<int>(const GroupState&)> ask) { not_joined_ = std::move(ask); }
   [[nodiscard]] std::size_t page_size() const;

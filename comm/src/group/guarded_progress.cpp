@@ -7,18 +7,19 @@ namespace muster::detail {
 bool GuardedProgress::time_is_up() {
   constexpr unsigned polls_per_clock = 16;  // reading the clock costs as much as a poll
   if (++polls_ % polls_per_clock != 0) return false;
-  if (!deadline_) {
-    // Whoever waits for the first rank of a group to say who is missing gives it the time to say so.
-    constexpr auto grace = std::chrono::milliseconds(500);
-    const bool first = group_->shape().members.front().rank() == group_->fabric().rank;
-    deadline_ = Deadline::after(group_->fabric().timeout + (group_->formed() || first ? grace * 0 : grace));
-  }
+  if (!deadline_) deadline_ = Deadline::after(group_->fabric().timeout);
   return deadline_->passed();
 }
 
-std::string GuardedProgress::missed_deadline(const std::string& what, const std::string& absent) const {
-  return fmt::format("{} of the {} did not finish within {} s: {}; raise MUSTER_TIMEOUT if the ranks may be this far apart",
-                     what, group_->describe(), std::chrono::duration<double>(group_->fabric().timeout).count(), absent);
+void GuardedProgress::give_up(const std::string& what, const Absent& absent) {
+  if (!absent.named && !std::exchange(extended_, true)) {
+    constexpr auto grace = std::chrono::milliseconds(500);
+    deadline_ = Deadline::after(grace);
+    return;
+  }
+  throw TimedOut(fmt::format(
+      "{} of the {} did not finish within {} s: {}; raise MUSTER_TIMEOUT if the ranks may be this far apart", what,
+      group_->describe(), std::chrono::duration<double>(group_->fabric().timeout).count(), absent.text));
 }
 
 void GuardedProgress::fail() {

@@ -16,23 +16,23 @@ class GuardedProgress {
   void start(Progress progress) { progress_ = std::move(progress); }
   [[nodiscard]] bool started() const noexcept { return progress_.valid(); }
 
-  /// One step of the started algorithm; true when finished. `what` and `absent` give the message of a missed deadline,
+  /// One step of the started algorithm; true when finished. `what` and `who` give the message of a missed deadline,
   /// which counts from the first step that had to wait. Throws what ended it; anything but a failure of a member's own
   /// data breaks the group.
-  template <class What, class Absent>
-  bool poll(const What& what, const Absent& absent) {
-    return poll([this] { return progress_.poll(); }, what, absent);
+  template <class What, class WhoIsAbsent>
+  bool poll(const What& what, const WhoIsAbsent& who) {
+    return poll([this] { return progress_.poll(); }, what, who);
   }
   /// The same for a step that is not a coroutine's.
-  template <class Step, class What, class Absent>
-  bool poll(const Step& step, const What& what, const Absent& absent) {
+  template <class Step, class What, class WhoIsAbsent>
+  bool poll(const Step& step, const What& what, const WhoIsAbsent& who) {
     try {
       if (step()) {
         progress_ = Progress();
         return true;
       }
       if (group_->is_broken()) require_whole();
-      if (time_is_up()) throw TimedOut(missed_deadline(what(), absent()));
+      if (time_is_up()) give_up(what(), who());
       return false;
     } catch (...) {
       progress_ = Progress();  // lets go of buffers and requests
@@ -48,7 +48,8 @@ class GuardedProgress {
 
  private:
   bool time_is_up();
-  [[nodiscard]] std::string missed_deadline(const std::string& what, const std::string& absent) const;
+  /// Throws TimedOut; or, the first time, waits a little longer where another rank may know who is absent.
+  void give_up(const std::string& what, const Absent& absent);
   /// Inside a catch block: breaks the group where it must, and throws on.
   [[noreturn]] void fail();
 
@@ -56,6 +57,7 @@ class GuardedProgress {
   Progress progress_;
   std::optional<Deadline> deadline_;
   unsigned polls_ = 0;
+  bool extended_ = false;
 };
 
 }  // namespace muster::detail

@@ -178,7 +178,7 @@ void Meeting::check_agreement() const {
   }
 }
 
-std::string Meeting::absent() const {
+Absent Meeting::absent() const {
   const auto& group = communicator_.group;
   if (!group.formed()) return group.missing();
   std::string list;
@@ -186,8 +186,8 @@ std::string Meeting::absent() const {
     if (slot(member).posted.load(std::memory_order_acquire) == call_.sequence) continue;
     list += fmt::format("{}rank {} (member {})", list.empty() ? "" : ", ", group.shape().members[member].rank().value, member);
   }
-  if (!list.empty()) return list + " did not issue it";
-  return group.shape().one_host() ? "a member did not finish it" : "a rank of another host did not issue or finish it";
+  if (!list.empty()) return {list + " did not issue it", true};
+  return {group.shape().one_host() ? "a member did not finish it" : "a rank of another host did not issue or finish it", false};
 }
 
 }  // namespace muster::detail

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "group/collective_call.hpp"
+#include "group/guarded_progress.hpp"
 #include "group/progress.hpp"
 
 namespace muster::detail {
@@ -33,8 +34,8 @@ class Meeting {
   [[nodiscard]] MeetingRecord record(int member) const;
   /// The slot of a member of this host.
   [[nodiscard]] const Slot& slot(int member) const;
-  /// A member that has not come yet, for a message; -1 if all of this host have.
-  [[nodiscard]] std::string absent() const;
+  /// The members that have not come yet.
+  [[nodiscard]] Absent absent() const;
 
  private:
   Progress exchange_among_hosts();

@@ -42,10 +42,11 @@ bool TransferOperation::poll() {
         return fmt::format("{} {} of {} bytes {} member {}", direction_ == Direction::send ? "send" : "recv", number_,
                            handle_.size(), direction_ == Direction::send ? "to" : "from", peer_);
       },
-      [this] {
+      [this]() -> Absent {
         if (!guard_.group().formed()) return guard_.group().missing();
-        return fmt::format("rank {} (member {}) did not issue its half", guard_.group().shape().members[peer_].rank().value,
-                           peer_);
+        return {fmt::format("rank {} (member {}) did not issue its half", guard_.group().shape().members[peer_].rank().value,
+                            peer_),
+                true};
       });
 }
 
@@ -99,7 +100,6 @@ Progress TransferOperation::send_on_host() {
   if (const std::uint64_t refused = slot.refused.load(std::memory_order_relaxed); refused != 0) {
     mismatch(handle_.size(), refused - 1);
   }
-  if (source_failure_) source_failure_->raise();
 }
 
 Progress TransferOperation::receive_on_host() {
@@ -140,7 +140,6 @@ Progress TransferOperation::send_across() {
   co_await until([&] { return headed.done() && replied.done(); });
   if (reply.bytes != head.bytes) mismatch(head.bytes, reply.bytes);
   if (data.valid()) co_await until([&] { return data.done(); });
-  if (source_failure_) source_failure_->raise();
 }
 
 Progress TransferOperation::receive_across() {

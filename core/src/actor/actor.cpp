@@ -79,8 +79,6 @@ void Actor::flush() noexcept {
   bell_.ring();  // the background thread may be asleep on the device's bell, as any waiter
 }
 
-void Actor::wake_background() noexcept { background_bell_.ring(); }
-
 void Actor::wake_background_if_deep() noexcept {
   if (deep_.load(std::memory_order_seq_cst) && !idle()) wake_background();
 }

@@ -57,6 +57,10 @@ class Actor {
   void resume_soon(std::coroutine_handle<> handle);
   void add_progress(std::shared_ptr<ExternalProgress> progress);
 
+  /// Gets the background thread to look. Cheap where it is awake.
+  void wake_background() noexcept { background_bell_.ring(); }
+  [[nodiscard]] bool is_background_thread() const noexcept { return std::this_thread::get_id() == thread_.get_id(); }
+
   /// Runs what is queued, then refuses everything. Idempotent.
   void close() noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -99,7 +103,6 @@ class Actor {
   [[nodiscard]] bool idle() const noexcept;
   bool may_sleep();
   void wake_background_if_deep() noexcept;
-  void wake_background() noexcept;
   void background();
 
   const std::string name_;

@@ -33,7 +33,7 @@ class Driver {
   [[nodiscard]] virtual std::string device_name() const = 0;
   /// Throws OutOfMemory.
   virtual std::unique_ptr<MappedPage> make_page(std::size_t size_bytes) = 0;
-  virtual std::unique_ptr<DriverStream> make_stream() = 0;
+  virtual std::unique_ptr<DriverStream> make_stream(StreamId id) = 0;
 
   virtual std::unique_ptr<StreamOperation> make_write(Handle destination, Bytes bytes) = 0;
   /// Calls `done` with the bytes, or `failed` with what they carry.

@@ -36,7 +36,7 @@ Server::Entry& Server::entry(StreamId id) {
   Entry& found = streams_[id.value];  // references stay valid in an unordered_map
   if (!found.stream) {
     found.id = id;
-    found.stream = driver_->make_stream();
+    found.stream = driver_->make_stream(id);
   }
   last_entry_ = &found;
   return found;

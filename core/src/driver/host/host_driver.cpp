@@ -38,7 +38,9 @@ std::string HostDriver::device_name() const {
 
 std::unique_ptr<MappedPage> HostDriver::make_page(std::size_t size_bytes) { return std::make_unique<MappedPage>(size_bytes); }
 
-std::unique_ptr<DriverStream> HostDriver::make_stream() { return std::make_unique<StreamReference>(streams_.add(bell_)); }
+std::unique_ptr<DriverStream> HostDriver::make_stream(StreamId id) {
+  return std::make_unique<StreamReference>(streams_.add(id, bell_));
+}
 
 std::unique_ptr<StreamOperation> HostDriver::make_write(Handle destination, Bytes bytes) {
   return std::make_unique<HostWrite>(std::move(destination), std::move(bytes));

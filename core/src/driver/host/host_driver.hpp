@@ -12,7 +12,7 @@ class HostDriver final : public Driver {
 
   [[nodiscard]] std::string device_name() const override;
   std::unique_ptr<MappedPage> make_page(std::size_t size_bytes) override;
-  std::unique_ptr<DriverStream> make_stream() override;
+  std::unique_ptr<DriverStream> make_stream(StreamId id) override;
   std::unique_ptr<StreamOperation> make_write(Handle destination, Bytes bytes) override;
   std::unique_ptr<StreamOperation> make_read(Handle source, std::function<void(Bytes)> done,
                                              std::function<void(const Failure&)> failed) override;

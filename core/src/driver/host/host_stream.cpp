@@ -61,10 +61,14 @@ void HostStream::pop() noexcept {
   bell_.ring();
 }
 
-bool HostStream::run_some(Actor& actor) {
+bool HostStream::run_some(Actor& actor, Kernels kernels) {
   if (empty() || claimed_.exchange(true, std::memory_order_acquire)) return false;
   bool moved = false;
   while (StreamOperation* operation = queue_.front()) {
+    if (kernels == Kernels::leave && operation->computes()) {
+      actor.wake_background();
+      break;
+    }
     const bool started = std::exchange(head_started_, true);
     bool over = false;
     {
@@ -89,8 +93,8 @@ void HostStream::abandon(const Failure& failure) {
   claimed_.store(false, std::memory_order_release);
 }
 
-HostStream& HostStreamSet::add(Doorbell& bell) {
-  HostStream& stream = owned_.emplace_back(bell);
+HostStream& HostStreamSet::add(StreamId id, Doorbell& bell) {
+  HostStream& stream = owned_.emplace_back(id, bell);
   const std::size_t index = count_.load(std::memory_order_relaxed);
   if (index != 0 && index % chunk == 0) {
     Block& last = blocks_.back();
@@ -113,8 +117,11 @@ void HostStreamSet::for_each(Visit&& visit) const {
 
 bool HostStreamSet::run_some() {
   bool moved = false;
+  const bool background = actor_->is_background_thread();
+  const StreamId own = StreamId::of_this_thread();
   for_each([&](HostStream& stream) {
-    moved |= stream.run_some(*actor_);
+    const bool kernels = background || stream.id() == own;
+    moved |= stream.run_some(*actor_, kernels ? HostStream::Kernels::run : HostStream::Kernels::leave);
     return true;
   });
   return moved;

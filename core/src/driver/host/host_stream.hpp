@@ -12,7 +12,7 @@ namespace muster::detail {
 /// A queue of operations that whoever waits helps to run. One thread at a time runs it.
 class HostStream final : public DriverStream {
  public:
-  explicit HostStream(Doorbell& bell) : bell_(bell) {}
+  HostStream(StreamId id, Doorbell& bell) : id_(id), bell_(bell) {}
 
   std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) override;
   [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return queue_.pushed(); }
@@ -24,14 +24,20 @@ class HostStream final : public DriverStream {
     return queue_.popped() == queue_.pushed();
   }
 
-  /// Runs operations until one cannot go on, or another thread runs this stream. Whether any was ended.
-  bool run_some(Actor& actor);
+  [[nodiscard]] StreamId id() const noexcept { return id_; }
+
+  /// Whether the calling thread may run what computes for long. A thread that waits for one thing must not be caught in
+  /// another's kernel: it runs those of its own stream, and leaves the rest to the background thread.
+  enum class Kernels : std::uint8_t { run, leave };
+  /// Runs operations until one cannot go on, is left, or another thread runs this stream. Whether any was ended.
+  bool run_some(Actor& actor, Kernels kernels);
   /// Ends all that is queued with `failure`, after the operation that runs now.
   void abandon(const Failure& failure);
 
  private:
   void pop() noexcept;
 
+  StreamId id_;
   Doorbell& bell_;
   OperationQueue queue_;
   bool head_started_ = false;  // for the thread that has claimed the stream
@@ -42,7 +48,7 @@ class HostStream final : public DriverStream {
 class HostStreamSet final : public SideWork {
  public:
   void attach(Actor& actor) noexcept { actor_ = &actor; }
-  HostStream& add(Doorbell& bell);
+  HostStream& add(StreamId id, Doorbell& bell);
   bool run_some() override;
   [[nodiscard]] bool pending() const override;
   void abandon(const Failure& failure);
