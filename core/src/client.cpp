@@ -30,7 +30,8 @@ void Client::require_own(const Handle& handle) const {
 
 Handle Client::empty(std::size_t size_bytes) const {
   auto allocation = std::make_shared<Allocation>(service_id(), size_bytes, service_->dropped());
-  service_->actor()->submit(make_device_task([service = service_.get(), allocation](DeviceContext&) { service->server().provide(*allocation); }));
+  service_->actor()->submit(
+      make_device_task([service = service_.get(), allocation](DeviceContext&) { service->server().provide(*allocation); }));
   return {std::move(allocation), 0, size_bytes};
 }
 
@@ -38,8 +39,8 @@ Handle Client::create(Bytes bytes) const {
   const std::size_t size = bytes.size();
   auto allocation = std::make_shared<Allocation>(service_id(), size, service_->dropped());
   Handle handle{allocation, 0, size};
-  service_->actor()->submit(
-      make_device_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
+  service_->actor()->submit(make_device_task(
+      [service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
         auto& server = service->server();
         server.provide(*handle.allocation());
         server.enqueue(stream, server.driver().make_write(std::move(handle), std::move(bytes)));
@@ -50,11 +51,11 @@ Handle Client::create(Bytes bytes) const {
 void Client::write(const Handle& handle, Bytes bytes) const {
   require_own(handle);
   if (bytes.size() != handle.size()) {
-    throw UsageError(fmt::format("{} bytes cannot be written to a handle of {} bytes; slice the handle", bytes.size(),
-                                 handle.size()));
+    throw UsageError(
+        fmt::format("{} bytes cannot be written to a handle of {} bytes; slice the handle", bytes.size(), handle.size()));
   }
-  service_->actor()->submit(
-      make_device_task([service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
+  service_->actor()->submit(make_device_task(
+      [service = service_.get(), handle, stream = stream(), bytes = std::move(bytes)](DeviceContext&) mutable {
         auto& server = service->server();
         server.enqueue(stream, server.driver().make_write(std::move(handle), std::move(bytes)));
       }));
@@ -64,12 +65,14 @@ void Client::copy(const Handle& source, const Handle& destination) const {
   require_own(source);
   require_own(destination);
   if (source.size() != destination.size()) {
-    throw UsageError(fmt::format("cannot copy {} bytes to {} bytes; slice the larger handle", source.size(), destination.size()));
+    throw UsageError(
+        fmt::format("cannot copy {} bytes to {} bytes; slice the larger handle", source.size(), destination.size()));
   }
-  service_->actor()->submit(make_device_task([service = service_.get(), source, destination, stream = stream()](DeviceContext&) {
-    auto& server = service->server();
-    server.enqueue(stream, server.driver().make_copy(source, destination));
-  }));
+  service_->actor()->submit(
+      make_device_task([service = service_.get(), source, destination, stream = stream()](DeviceContext&) {
+        auto& server = service->server();
+        server.enqueue(stream, server.driver().make_copy(source, destination));
+      }));
 }
 
 namespace {
@@ -95,8 +98,9 @@ Bytes Client::read(const Handle& handle, Deadline deadline) const {
 Future<Bytes> Client::read_async(const Handle& handle) const {
   require_own(handle);
   auto state = std::make_shared<ValueState<Bytes>>(service_->actor());
-  service_->actor()->submit(make_device_task(
-      [service = service_.get(), handle, state, stream = stream()](DeviceContext&) { enqueue_read(*service, handle, stream, state); }));
+  service_->actor()->submit(make_device_task([service = service_.get(), handle, state, stream = stream()](DeviceContext&) {
+    enqueue_read(*service, handle, stream, state);
+  }));
   service_->actor()->flush();
   return Future<Bytes>(std::move(state));
 }
@@ -106,11 +110,11 @@ void Client::launch(const Kernel& kernel, Dim3 count, std::vector<Argument> argu
     if (const auto* buffer = std::get_if<Argument::Buffer>(&argument.value)) require_own(buffer->handle);
   }
   if (count.x == 0 || count.y == 0 || count.z == 0) return;
-  service_->actor()->submit(make_device_task(
-      [service = service_.get(), kernel, count, stream = stream(), arguments = std::move(arguments)](DeviceContext&) mutable {
-        auto& server = service->server();
-        server.enqueue(stream, server.driver().make_launch(std::move(kernel), count, std::move(arguments)));
-      }));
+  service_->actor()->submit(make_device_task([service = service_.get(), kernel, count, stream = stream(),
+                                              arguments = std::move(arguments)](DeviceContext&) mutable {
+    auto& server = service->server();
+    server.enqueue(stream, server.driver().make_launch(std::move(kernel), count, std::move(arguments)));
+  }));
 }
 
 void Client::check(std::span<const Handle> handles) const {

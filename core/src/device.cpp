@@ -6,7 +6,8 @@ namespace muster {
 
 std::string_view name(Backend backend) noexcept {
   switch (backend) {
-    case Backend::host: return "host";
+    case Backend::host:
+      return "host";
   }
   return "unknown";
 }

@@ -6,19 +6,32 @@ namespace muster {
 
 std::string_view name(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::usage: return "usage";
-    case ErrorCode::foreign_handle: return "foreign handle";
-    case ErrorCode::out_of_memory: return "out of memory";
-    case ErrorCode::launch_failed: return "launch failed";
-    case ErrorCode::device_closed: return "device closed";
-    case ErrorCode::no_device_transport: return "no device transport";
-    case ErrorCode::timed_out: return "timed out";
-    case ErrorCode::peer_lost: return "peer lost";
-    case ErrorCode::peer_failed: return "peer failed";
-    case ErrorCode::mismatch: return "mismatch";
-    case ErrorCode::bootstrap_failed: return "bootstrap failed";
-    case ErrorCode::several: return "several failures";
-    case ErrorCode::internal: return "internal";
+    case ErrorCode::usage:
+      return "usage";
+    case ErrorCode::foreign_handle:
+      return "foreign handle";
+    case ErrorCode::out_of_memory:
+      return "out of memory";
+    case ErrorCode::launch_failed:
+      return "launch failed";
+    case ErrorCode::device_closed:
+      return "device closed";
+    case ErrorCode::no_device_transport:
+      return "no device transport";
+    case ErrorCode::timed_out:
+      return "timed out";
+    case ErrorCode::peer_lost:
+      return "peer lost";
+    case ErrorCode::peer_failed:
+      return "peer failed";
+    case ErrorCode::mismatch:
+      return "mismatch";
+    case ErrorCode::bootstrap_failed:
+      return "bootstrap failed";
+    case ErrorCode::several:
+      return "several failures";
+    case ErrorCode::internal:
+      return "internal";
   }
   return "unknown";
 }
@@ -40,7 +53,8 @@ LaunchFailed::LaunchFailed(const std::string& kernel, const std::string& reason)
     : TypedError(ErrorCode::launch_failed, fmt::format("kernel '{}' failed: {}", kernel, reason)), kernel_(kernel) {}
 
 DeviceClosed::DeviceClosed(const std::string& device)
-    : TypedError(ErrorCode::device_closed, fmt::format("device {} is closed; make no calls on it after close or exit", device)) {}
+    : TypedError(ErrorCode::device_closed,
+                 fmt::format("device {} is closed; make no calls on it after close or exit", device)) {}
 
 namespace {
 std::string list_of(const std::vector<Failure>& failures) {

@@ -21,8 +21,8 @@ ServiceId Handle::service_id() const {
 Handle Handle::slice(std::size_t offset_bytes, std::size_t size_bytes) const {
   if (!allocation_) throw UsageError("an empty handle has no slices");
   if (offset_bytes > size_ || size_bytes > size_ - offset_bytes) {
-    throw UsageError(fmt::format("bytes {} to {} are not inside a handle of {} bytes", offset_bytes,
-                                 offset_bytes + size_bytes, size_));
+    throw UsageError(
+        fmt::format("bytes {} to {} are not inside a handle of {} bytes", offset_bytes, offset_bytes + size_bytes, size_));
   }
   return {allocation_, offset_ + offset_bytes, size_bytes};
 }

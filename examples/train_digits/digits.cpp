@@ -12,7 +12,8 @@ namespace train_digits {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, int line, const std::string& why) {
-  throw std::runtime_error(fmt::format("{}, line {}: {}; each line needs 64 pixels from 0 to 16 and a digit", path, line, why));
+  throw std::runtime_error(
+      fmt::format("{}, line {}: {}; each line needs 64 pixels from 0 to 16 and a digit", path, line, why));
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ Digits read_digits(const std::string& path) {
       int value = 0;
       const auto [after, error] = std::from_chars(at, end, value);
       const int largest = column < pixels ? 16 : classes - 1;
-      if (error != std::errc() || value < 0 || value > largest) refuse(path, number, fmt::format("value {} is wrong", column + 1));
+      if (error != std::errc() || value < 0 || value > largest)
+        refuse(path, number, fmt::format("value {} is wrong", column + 1));
       if (column < pixels) {
         if (after == end || *after != ',') refuse(path, number, fmt::format("it ends after value {}", column + 1));
         digits.images.push_back(static_cast<float>(value) / 16.0F);
@@ -45,6 +47,8 @@ Digits read_digits(const std::string& path) {
   return digits;
 }
 
-std::string default_path() { return std::filesystem::read_symlink("/proc/self/exe").replace_filename("digits.csv").string(); }
+std::string default_path() {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("digits.csv").string();
+}
 
 }  // namespace train_digits

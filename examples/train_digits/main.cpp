@@ -1,8 +1,8 @@
 // Trains a small network on handwritten digits on all ranks, and proves that the result is that of one rank.
 
 #include <fmt/format.h>
-#include <muster/world.hpp>
 #include <unistd.h>
+#include <muster/world.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -49,11 +49,13 @@ OnStep progress(bool speaks, const std::string& what) {
     if (!speaks) return;
     constexpr int width = 40, lines = 10;
     if (isatty(STDOUT_FILENO) && !std::getenv("MUSTER_RELAYED")) {
-      fmt::print("\r{} [{:<{}}] {:>5}/{} loss {:.4f}", what, std::string(width * done / steps, '#'), width, done, steps, loss);
+      fmt::print("\r{} [{:<{}}] {:>5}/{} loss {:.4f}", what, std::string(width * done / steps, '#'), width, done, steps,
+                 loss);
       if (done == steps) fmt::print("\n");
       std::fflush(stdout);
     } else if (done == 1 || done == steps || done % (steps / lines + 1) == 0) {
-      fmt::print("{} [{:<{}}] {:>5}/{} loss {:.4f}\n", what, std::string(width * done / steps, '#'), width, done, steps, loss);
+      fmt::print("{} [{:<{}}] {:>5}/{} loss {:.4f}\n", what, std::string(width * done / steps, '#'), width, done, steps,
+                 loss);
       std::fflush(stdout);
     }
   };
@@ -69,7 +71,8 @@ int run(int argc, char** argv) {
   const bool speaks = world.rank() == muster::RankId{0};
   const muster::ClientGroup group = world.group();
   const auto clients = group.local_clients();
-  if (clients.size() != 1) throw std::invalid_argument("train_digits uses one device per rank; leave --devices-per-rank out");
+  if (clients.size() != 1)
+    throw std::invalid_argument("train_digits uses one device per rank; leave --devices-per-rank out");
   arguments.plan.parts = world.size();
   arguments.plan.batch = (64 + world.size() - 1) / world.size() * world.size();  // equal parts
   const Digits digits = read_digits(arguments.data);
@@ -83,8 +86,8 @@ int run(int argc, char** argv) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   bool same = true;
   if (speaks) {
-    fmt::print("{} ranks on {} hosts: {:.1f} % of {} unseen digits right, after {:.1f} s\n", world.size(), world.host_count(),
-               100 * together.accuracy, digits.count() - arguments.plan.trained_on, took.count());
+    fmt::print("{} ranks on {} hosts: {:.1f} % of {} unseen digits right, after {:.1f} s\n", world.size(),
+               world.host_count(), 100 * together.accuracy, digits.count() - arguments.plan.trained_on, took.count());
     const Outcome alone = train_alone(clients.front(), digits, arguments.plan, progress(speaks, "1 rank"));
     same = same_bits(together.losses, alone.losses) && together.accuracy == alone.accuracy;
     fmt::print("{}\n", same ? fmt::format("the losses of all {} steps have the same bits on 1 rank and on {}",

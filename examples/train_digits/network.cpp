@@ -37,7 +37,8 @@ const Kernel layer_forward("layer_forward", [](const KernelContext& at) {
 /// Softmax and cross entropy: deltas = probabilities - one-hot labels, and the sum of the losses. Arguments: outputs,
 /// labels, deltas, loss, first, count.
 const Kernel cross_entropy("cross_entropy", [](const KernelContext& at) {
-  const auto outputs = at.buffer<float>(0), labels = at.buffer<float>(1), deltas = at.buffer<float>(2), loss = at.buffer<float>(3);
+  const auto outputs = at.buffer<float>(0), labels = at.buffer<float>(1), deltas = at.buffer<float>(2),
+             loss = at.buffer<float>(3);
   float total = 0;
   for (std::int64_t image = 0; image < at.integer(5); ++image) {
     const float* y = outputs.data() + image * classes;
@@ -71,7 +72,8 @@ const Kernel layer_gradients("layer_gradients", [](const KernelContext& at) {
 /// The deltas of the layer below, through its ReLU; one point per image. Arguments: deltas, weights, activations below,
 /// deltas below, inputs, outputs.
 const Kernel layer_backward("layer_backward", [](const KernelContext& at) {
-  const auto deltas = at.buffer<float>(0), weights = at.buffer<float>(1), below = at.buffer<float>(2), result = at.buffer<float>(3);
+  const auto deltas = at.buffer<float>(0), weights = at.buffer<float>(1), below = at.buffer<float>(2),
+             result = at.buffer<float>(3);
   const auto in = at.integer(4), out = at.integer(5);
   float* d = result.data() + at.point().x * in;
   std::fill(d, d + in, 0.0F);
@@ -116,8 +118,8 @@ void Network::forward(const Handle& images, int first, int count) {
     const Layer& layer = layers_[i];
     client_.launch(layer_forward, Dim3{static_cast<std::uint32_t>(count)},
                    {Argument::in(i == 0 ? images : layers_[i - 1].activations), Argument::in(layer.weights),
-                    Argument::out(layer.activations), number(i == 0 ? first : 0), number(layer.inputs), number(layer.outputs),
-                    number(i + 1 < layers_.size() ? 1 : 0)});
+                    Argument::out(layer.activations), number(i == 0 ? first : 0), number(layer.inputs),
+                    number(layer.outputs), number(i + 1 < layers_.size() ? 1 : 0)});
   }
 }
 
@@ -129,10 +131,10 @@ void Network::gradients(const Handle& images, const Handle& labels, int first, i
                   Argument::out(loss_), number(first), number(count)});
   for (int i = layers() - 1; i >= 0; --i) {
     const Layer& layer = layers_[i];
-    client_.launch(layer_gradients, Dim3{static_cast<std::uint32_t>(layer.outputs)},
-                   {Argument::in(layer.deltas), Argument::in(i == 0 ? images : layers_[i - 1].activations),
-                    Argument::out(layer.grads), number(i == 0 ? first : 0), number(layer.inputs), number(layer.outputs),
-                    number(count)});
+    client_.launch(
+        layer_gradients, Dim3{static_cast<std::uint32_t>(layer.outputs)},
+        {Argument::in(layer.deltas), Argument::in(i == 0 ? images : layers_[i - 1].activations), Argument::out(layer.grads),
+         number(i == 0 ? first : 0), number(layer.inputs), number(layer.outputs), number(count)});
     layer_done(i);
     if (i == 0) break;
     client_.launch(layer_backward, Dim3{static_cast<std::uint32_t>(count)},
@@ -143,8 +145,9 @@ void Network::gradients(const Handle& images, const Handle& labels, int first, i
 
 void Network::update(float rate) {
   for (const Layer& layer : layers_) {
-    client_.launch(descend, Dim3{},
-                   {Argument::in_out(layer.weights), Argument::in(layer.grads), Argument::scalar(static_cast<double>(rate))});
+    client_.launch(
+        descend, Dim3{},
+        {Argument::in_out(layer.weights), Argument::in(layer.grads), Argument::scalar(static_cast<double>(rate))});
   }
 }
 

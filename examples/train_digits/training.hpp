@@ -26,8 +26,8 @@ struct Outcome {
 using OnStep = std::function<void(int done, int steps, float loss)>;
 
 /// Each rank trains on its part of every batch.
-Outcome train_together(const muster::ClientGroup& group, const muster::Client& client, const Digits& digits, const Plan& plan,
-                       const OnStep& on_step);
+Outcome train_together(const muster::ClientGroup& group, const muster::Client& client, const Digits& digits,
+                       const Plan& plan, const OnStep& on_step);
 /// One device trains on all parts, one after another, and adds them up in the order of the parts.
 Outcome train_alone(const muster::Client& client, const Digits& digits, const Plan& plan, const OnStep& on_step);
 

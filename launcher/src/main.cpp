@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   run->callback([&] {
     spec.program = run->remaining();
     if (!spec.program.empty() && spec.program.front() == "--") spec.program.erase(spec.program.begin());
-    if (spec.program.empty()) throw CLI::ValidationError("PROGRAM", "name the program to start, as in: muster run -n 4 ./train");
+    if (spec.program.empty())
+      throw CLI::ValidationError("PROGRAM", "name the program to start, as in: muster run -n 4 ./train");
     status = run_command(spec, OutputTags::per_rank);
   });
 

@@ -31,12 +31,14 @@ int slots_of(const std::string& hosts) {
   return slots;
 }
 
-std::vector<std::string> mpirun_command(const LaunchSpec& spec, OutputTags tags, const std::vector<std::string>& environment,
-                                        bool as_root) {
+std::vector<std::string> mpirun_command(const LaunchSpec& spec, OutputTags tags,
+                                        const std::vector<std::string>& environment, bool as_root) {
   const int slots = slots_of(spec.hosts);
   const int ranks = spec.ranks > 0 ? spec.ranks : (slots > 0 ? slots : 1);
   std::vector<std::string> command{MUSTER_MPIRUN, "-n", std::to_string(ranks)};
-  const auto add = [&](std::initializer_list<const char*> words) { command.insert(command.end(), words.begin(), words.end()); };
+  const auto add = [&](std::initializer_list<const char*> words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
   if (as_root) add({"--allow-run-as-root"});
   // mpirun would bind the first rank of every host to the first core, also where hosts share cores.
   add({"--oversubscribe", "--bind-to", "none"});
@@ -50,7 +52,8 @@ std::vector<std::string> mpirun_command(const LaunchSpec& spec, OutputTags tags,
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
     for (const std::string_view prefix : passed) {
-      if (name.rfind(prefix, 0) == 0 && name != "MUSTER_DEVICES_PER_RANK" && name != "MUSTER_RELAYED") command.insert(command.end(), {"-x", name});
+      if (name.rfind(prefix, 0) == 0 && name != "MUSTER_DEVICES_PER_RANK" && name != "MUSTER_RELAYED")
+        command.insert(command.end(), {"-x", name});
     }
   }
   if (spec.devices_per_rank > 0) {

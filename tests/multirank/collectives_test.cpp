@@ -16,9 +16,7 @@ namespace {
 
 enum class Placement { apart, in_place };
 
-std::vector<std::size_t> counts_for(Dtype dtype) {
-  return {0, 1, 3, 257, (std::size_t{1} << 20U) / size_of(dtype) + 1};
-}
+std::vector<std::size_t> counts_for(Dtype dtype) { return {0, 1, 3, 257, (std::size_t{1} << 20U) / size_of(dtype) + 1}; }
 
 /// One device's view of a group in these tests.
 struct Member {
@@ -70,7 +68,8 @@ class Collectives : public testing::Test {
     sums_.emplace_back(member.client.create_from_slice<std::uint64_t>(std::span<const std::uint64_t>(&sum, 1)),
                        member.client.empty(sizeof sum * n_));
     if (sums_.size() < members_.size()) return;
-    for (std::size_t i = 0; i < members_.size(); ++i) group_.all_gather(members_[i].client, sums_[i].first, sums_[i].second);
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      group_.all_gather(members_[i].client, sums_[i].first, sums_[i].second);
     const Bytes all = members_.back().client.read(sums_.back().second);
     for (const auto other : all.as<std::uint64_t>()) EXPECT_EQ(other, sum) << what << ": ranks have different bits";
     sums_.clear();
@@ -104,10 +103,13 @@ TEST_F(Collectives, AllReduceEqualsTheSerialComputation) {
     const Reference reference(dtype, op);
     std::vector<std::uint64_t> elements(n_);
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      check(members_[i], results[i], dtype, [&](std::size_t at) {
-        for (int rank = 0; rank < n_; ++rank) elements[rank] = input_bits(dtype, rank, at);
-        return reference.reduce(elements);
-      }, true, "all_reduce " + what);
+      check(
+          members_[i], results[i], dtype,
+          [&](std::size_t at) {
+            for (int rank = 0; rank < n_; ++rank) elements[rank] = input_bits(dtype, rank, at);
+            return reference.reduce(elements);
+          },
+          true, "all_reduce " + what);
     }
   });
 }
@@ -129,10 +131,13 @@ TEST_F(Collectives, ReduceGivesTheRootTheSerialComputation) {
         members_[i].client.sync();
         continue;
       }
-      check(members_[i], results[i], dtype, [&](std::size_t at) {
-        for (int rank = 0; rank < n_; ++rank) elements[rank] = input_bits(dtype, rank, at);
-        return reference.reduce(elements);
-      }, false, "reduce " + what);
+      check(
+          members_[i], results[i], dtype,
+          [&](std::size_t at) {
+            for (int rank = 0; rank < n_; ++rank) elements[rank] = input_bits(dtype, rank, at);
+            return reference.reduce(elements);
+          },
+          false, "reduce " + what);
     }
   });
 }
@@ -189,9 +194,10 @@ TEST_F(Collectives, AllGatherCollectsEveryBlock) {
       group_.all_gather(member.client, source, results.back());
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      check(members_[i], results[i], Dtype::u8, [&](std::size_t at) {
-        return input_bits(Dtype::u8, static_cast<int>(at / block), at % block);
-      }, true, "all_gather " + what);
+      check(
+          members_[i], results[i], Dtype::u8,
+          [&](std::size_t at) { return input_bits(Dtype::u8, static_cast<int>(at / block), at % block); }, true,
+          "all_gather " + what);
     }
   });
 }
@@ -215,9 +221,10 @@ TEST_F(Collectives, GatherCollectsEveryBlockAtTheRoot) {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       members_[i].client.sync();
       if (members_[i].index != root) continue;
-      check(members_[i], results[i], Dtype::u8, [&](std::size_t at) {
-        return input_bits(Dtype::u8, static_cast<int>(at / block), at % block);
-      }, false, "gather " + what);
+      check(
+          members_[i], results[i], Dtype::u8,
+          [&](std::size_t at) { return input_bits(Dtype::u8, static_cast<int>(at / block), at % block); }, false,
+          "gather " + what);
     }
   });
 }
@@ -235,8 +242,9 @@ TEST_F(Collectives, BroadcastGivesEveryMemberTheRootsBytes) {
       group_.broadcast(member.client, source, results.back(), root);
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      check(members_[i], results[i], Dtype::u8, [&](std::size_t at) { return input_bits(Dtype::u8, root, at); }, true,
-            "broadcast " + what);
+      check(
+          members_[i], results[i], Dtype::u8, [&](std::size_t at) { return input_bits(Dtype::u8, root, at); }, true,
+          "broadcast " + what);
     }
   });
 }
@@ -254,9 +262,10 @@ TEST_F(Collectives, ScatterGivesEachMemberItsBlock) {
       group_.scatter(member.client, source, results.back(), root);
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      check(members_[i], results[i], Dtype::u8,
-            [&](std::size_t at) { return input_bits(Dtype::u8, root, block * members_[i].index + at); }, false,
-            "scatter " + what);
+      check(
+          members_[i], results[i], Dtype::u8,
+          [&](std::size_t at) { return input_bits(Dtype::u8, root, block * members_[i].index + at); }, false,
+          "scatter " + what);
     }
   });
 }
@@ -270,9 +279,12 @@ TEST_F(Collectives, AllToAllTransposesTheBlocks) {
       group_.all_to_all(member.client, source, results.back());
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      check(members_[i], results[i], Dtype::u8, [&](std::size_t at) {
-        return input_bits(Dtype::u8, static_cast<int>(at / block), block * members_[i].index + at % block);
-      }, false, "all_to_all " + what);
+      check(
+          members_[i], results[i], Dtype::u8,
+          [&](std::size_t at) {
+            return input_bits(Dtype::u8, static_cast<int>(at / block), block * members_[i].index + at % block);
+          },
+          false, "all_to_all " + what);
     }
   });
 }
@@ -282,7 +294,8 @@ TEST_F(Collectives, NanOfAnyRankReachesMinAndMax) {
     for (int bearer = 0; bearer < n_; ++bearer) {
       std::vector<Handle> values;
       for (const Member& member : members_) {
-        const float own = member.index == bearer ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(member.index);
+        const float own =
+            member.index == bearer ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(member.index);
         values.push_back(member.client.create_from_slice<float>(std::span<const float>(&own, 1)));
         group_.all_reduce(member.client, values.back(), values.back(), Dtype::f32, op);
       }

@@ -202,8 +202,9 @@ TEST(Groups, SmallAndLargeOperationsInTurnsKeepTheirValues) {
   std::mt19937 same_on_all_ranks(3);
   for (int round = 0; round < 60; ++round) {
     const std::size_t count = round % 3 == 0 ? 200'000 + same_on_all_ranks() % 1000 : 1 + same_on_all_ranks() % 3000;
-    expect_sum(group, count, {round % 2 == 0 ? ComputeWait::at_once : ComputeWait::at_sync,
-                              round % 4 == 0 ? Reproducibility::fast : Reproducibility::exact});
+    expect_sum(group, count,
+               {round % 2 == 0 ? ComputeWait::at_once : ComputeWait::at_sync,
+                round % 4 == 0 ? Reproducibility::fast : Reproducibility::exact});
   }
 }
 

@@ -2,10 +2,10 @@
 // cannot end in order afterwards.
 
 #include <fmt/format.h>
-#include <muster/client_group.hpp>
-#include <muster/world.hpp>
 #include <signal.h>
 #include <unistd.h>
+#include <muster/client_group.hpp>
+#include <muster/world.hpp>
 
 #include <chrono>
 

@@ -20,11 +20,16 @@ struct Format {
 
 Format format_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f16: return {5, 10, 15, 65504.0, true, false};
-    case Dtype::bf16: return {8, 7, 127, std::ldexp(255.0, 120), true, false};
-    case Dtype::f8_e4m3: return {4, 3, 7, 448.0, false, true};
-    case Dtype::f8_e5m2: return {5, 2, 15, 57344.0, true, true};
-    default: return {};
+    case Dtype::f16:
+      return {5, 10, 15, 65504.0, true, false};
+    case Dtype::bf16:
+      return {8, 7, 127, std::ldexp(255.0, 120), true, false};
+    case Dtype::f8_e4m3:
+      return {4, 3, 7, 448.0, false, true};
+    case Dtype::f8_e5m2:
+      return {5, 2, 15, 57344.0, true, true};
+    default:
+      return {};
   }
 }
 
@@ -48,22 +53,40 @@ std::uint64_t reduce_integers(Dtype dtype, ReduceOp op, std::span<const std::uin
   std::uint64_t result = wrap(dtype, elements[0]);
   for (std::size_t i = 1; i < elements.size(); ++i) {
     const std::uint64_t next = wrap(dtype, elements[i]);
-    const bool less = is_signed(dtype) ? static_cast<std::int64_t>(next) < static_cast<std::int64_t>(result) : next < result;
+    const bool less =
+        is_signed(dtype) ? static_cast<std::int64_t>(next) < static_cast<std::int64_t>(result) : next < result;
     switch (op) {
-      case ReduceOp::sum: result = wrap(dtype, result + next); break;
-      case ReduceOp::average: result += next; break;  // in 64 bits
-      case ReduceOp::product: result = wrap(dtype, result * next); break;
-      case ReduceOp::min: result = less ? next : result; break;
-      case ReduceOp::max: result = less ? result : next; break;
-      case ReduceOp::bit_and: result &= next; break;
-      case ReduceOp::bit_or: result |= next; break;
-      case ReduceOp::bit_xor: result ^= next; break;
+      case ReduceOp::sum:
+        result = wrap(dtype, result + next);
+        break;
+      case ReduceOp::average:
+        result += next;
+        break;  // in 64 bits
+      case ReduceOp::product:
+        result = wrap(dtype, result * next);
+        break;
+      case ReduceOp::min:
+        result = less ? next : result;
+        break;
+      case ReduceOp::max:
+        result = less ? result : next;
+        break;
+      case ReduceOp::bit_and:
+        result &= next;
+        break;
+      case ReduceOp::bit_or:
+        result |= next;
+        break;
+      case ReduceOp::bit_xor:
+        result ^= next;
+        break;
     }
   }
   if (op == ReduceOp::average) {
-    result = is_signed(dtype) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(result) /
-                                                           static_cast<std::int64_t>(elements.size()))
-                              : result / elements.size();
+    result =
+        is_signed(dtype)
+            ? static_cast<std::uint64_t>(static_cast<std::int64_t>(result) / static_cast<std::int64_t>(elements.size()))
+            : result / elements.size();
   }
   return mask(dtype, result);
 }
@@ -85,11 +108,20 @@ T reduce_floats(ReduceOp op, const std::vector<T>& values) {
     const T next = values[i];
     switch (op) {
       case ReduceOp::sum:
-      case ReduceOp::average: result = result + next; break;
-      case ReduceOp::product: result = result * next; break;
-      case ReduceOp::min: result = std::isnan(result) || std::isnan(next) ? std::numeric_limits<T>::quiet_NaN() : std::min(result, next); break;
-      case ReduceOp::max: result = std::isnan(result) || std::isnan(next) ? std::numeric_limits<T>::quiet_NaN() : std::max(result, next); break;
-      default: break;
+      case ReduceOp::average:
+        result = result + next;
+        break;
+      case ReduceOp::product:
+        result = result * next;
+        break;
+      case ReduceOp::min:
+        result = std::isnan(result) || std::isnan(next) ? std::numeric_limits<T>::quiet_NaN() : std::min(result, next);
+        break;
+      case ReduceOp::max:
+        result = std::isnan(result) || std::isnan(next) ? std::numeric_limits<T>::quiet_NaN() : std::max(result, next);
+        break;
+      default:
+        break;
     }
   }
   return op == ReduceOp::average ? result / static_cast<T>(values.size()) : result;
@@ -158,8 +190,8 @@ std::uint64_t encode_float(Dtype dtype, double value) {
   if (magnitude == 0) return sign;
   // The distance between neighbours at this magnitude, never below that of the denormals.
   const int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent)),
-                                    exponent - format.mantissa_bits);
+  const double rounded =
+      std::ldexp(std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent)), exponent - format.mantissa_bits);
   if (rounded > format.largest) return (format.saturates ? largest_bits : infinity) | sign;
   if (rounded < std::ldexp(1.0, 1 - format.bias)) {
     return static_cast<std::uint64_t>(std::ldexp(rounded, format.bias - 1 + format.mantissa_bits)) | sign;
@@ -206,7 +238,8 @@ std::uint64_t input_bits(Dtype dtype, int rank, std::size_t index) {
 std::vector<std::byte> input_bytes(Dtype dtype, int rank, std::size_t first, std::size_t count) {
   const auto& all = cached_input(dtype, rank, first + count);
   const auto size = static_cast<std::ptrdiff_t>(size_of(dtype));
-  return {all.begin() + static_cast<std::ptrdiff_t>(first) * size, all.begin() + static_cast<std::ptrdiff_t>(first + count) * size};
+  return {all.begin() + static_cast<std::ptrdiff_t>(first) * size,
+          all.begin() + static_cast<std::ptrdiff_t>(first + count) * size};
 }
 
 std::uint64_t bits_at(Dtype dtype, std::span<const std::byte> bytes, std::size_t index) {

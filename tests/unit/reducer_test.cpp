@@ -77,7 +77,8 @@ TEST(Reducers, AllInstructionSetsGiveTheSameBits) {
       std::vector<std::byte> first(count * size_of(dtype));
       for (const ReducerTable* table : tables) {
         std::vector<std::byte> result(first.size());
-        (*table)[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(op)].reduce(result.data(), sources.data(), 3, count);
+        (*table)[static_cast<std::size_t>(dtype)][static_cast<std::size_t>(op)].reduce(result.data(), sources.data(), 3,
+                                                                                       count);
         if (table == tables.front()) first = result;
         EXPECT_EQ(std::memcmp(first.data(), result.data(), first.size()), 0) << name(dtype) << " " << name(op);
       }

@@ -11,10 +11,11 @@ namespace muster::detail {
 /// The one thread of the process that serves sockets, event descriptors and timers.
 class IoThread {
  public:
-  IoThread() : guard_(context_.get_executor()), thread_([this] {
-    pthread_setname_np(pthread_self(), "muster-io");
-    context_.run();
-  }) {}
+  IoThread()
+      : guard_(context_.get_executor()), thread_([this] {
+          pthread_setname_np(pthread_self(), "muster-io");
+          context_.run();
+        }) {}
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
   ~IoThread() { stop(); }

@@ -16,8 +16,7 @@ namespace muster::detail {
 class MessageWriter {
  public:
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  MessageWriter& put(T value) {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) MessageWriter& put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
@@ -26,9 +25,7 @@ class MessageWriter {
     bytes_.append(text);
     return *this;
   }
-  MessageWriter& put(const DeviceId& device) {
-    return put(device.backend).put(device.rank.value).put(device.ordinal);
-  }
+  MessageWriter& put(const DeviceId& device) { return put(device.backend).put(device.rank.value).put(device.ordinal); }
   MessageWriter& put(const std::vector<DeviceId>& devices) {
     put(static_cast<std::uint32_t>(devices.size()));
     for (const DeviceId& device : devices) put(device);
@@ -46,8 +43,7 @@ class MessageReader {
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
 
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  T get() {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) T get() {
     T value;
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;

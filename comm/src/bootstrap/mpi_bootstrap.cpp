@@ -29,9 +29,10 @@ void finish_request(MPI_Request request, const char* call, Deadline deadline) {
   check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
   while (!done) {
     if (deadline.passed()) {
-      throw TimedOut(fmt::format("{} did not end before the deadline: a rank has not come to this point; look for one that "
-                                 "failed earlier, or raise MUSTER_TIMEOUT",
-                                 call));
+      throw TimedOut(
+          fmt::format("{} did not end before the deadline: a rank has not come to this point; look for one that "
+                      "failed earlier, or raise MUSTER_TIMEOUT",
+                      call));
     }
     std::this_thread::yield();
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
@@ -62,10 +63,11 @@ class MpiBootstrap final : public Bootstrap {
     check(MPI_Comm_size(world_, &size_), "MPI_Comm_size");
     const int launched = size_by_launcher();
     if (size_ == 1 && launched > 1) {
-      throw BootstrapFailed(fmt::format("the launcher started {} ranks, but MPI knows of one: mpirun and the MPI library of "
-                                        "this program are of different kinds; start it with the mpirun of the library it "
-                                        "is linked with",
-                                        launched));
+      throw BootstrapFailed(
+          fmt::format("the launcher started {} ranks, but MPI knows of one: mpirun and the MPI library of "
+                      "this program are of different kinds; start it with the mpirun of the library it "
+                      "is linked with",
+                      launched));
     }
   }
 
@@ -89,8 +91,9 @@ class MpiBootstrap final : public Bootstrap {
     }
     if (total > std::numeric_limits<int>::max()) throw BootstrapFailed("the ranks' cards are larger than MPI can carry");
     std::string all(static_cast<std::size_t>(total), '\0');
-    check(MPI_Iallgatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, world_, &request),
-          "MPI_Iallgatherv");
+    check(
+        MPI_Iallgatherv(mine.data(), size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, world_, &request),
+        "MPI_Iallgatherv");
     finish_request(request, "MPI_Iallgatherv", deadline);
     std::vector<std::string> parts(count);
     for (std::size_t i = 0; i < count; ++i) parts[i] = all.substr(offsets[i], sizes[i]);

@@ -19,16 +19,16 @@ namespace muster::detail {
 
 /// What control messages are about. On the wire: append only.
 enum class MessageType : std::uint16_t {
-  hello = 1,        ///< first frame of a connection: secret and rank
-  goodbye = 2,      ///< the rank ends in order; its silence is no loss
-  probe = 3,        ///< a page to map, and the nonce that must be in it
-  probe_answer = 4, ///< what was read
-  join = 5,         ///< a rank is ready to form a group
-  formed = 6,       ///< all ranks of a group are
-  group_page = 7,   ///< the control page of a group on this host
-  page = 8,         ///< a page of device memory
+  hello = 1,         ///< first frame of a connection: secret and rank
+  goodbye = 2,       ///< the rank ends in order; its silence is no loss
+  probe = 3,         ///< a page to map, and the nonce that must be in it
+  probe_answer = 4,  ///< what was read
+  join = 5,          ///< a rank is ready to form a group
+  formed = 6,        ///< all ranks of a group are
+  group_page = 7,    ///< the control page of a group on this host
+  page = 8,          ///< a page of device memory
   page_released = 9,
-  broken = 10,      ///< a group is broken, and why
+  broken = 10,  ///< a group is broken, and why
 };
 
 /// Control messages between the ranks: over Unix sockets where both see the same abstract name, else TCP. Connections to

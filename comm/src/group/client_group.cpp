@@ -45,12 +45,13 @@ void issue(const std::shared_ptr<GroupState>& group, Communicator& communicator,
            CollectiveOptions options, std::function<void(const Failure&)> ended = nullptr) {
   call.reproducibility = options.reproducibility;
   auto operation = std::make_unique<CollectiveOperation>(group, communicator, std::move(call), std::move(ended));
-  submit(client, [operation = std::move(operation), wait = options.wait, stream = client.stream()](DeviceContext& device) mutable {
-    operation->prepare(device);
-    const StreamId own = operation->communicator().stream;
-    const StreamPoint point = device.enqueue(own, std::move(operation));
-    if (wait == ComputeWait::at_once) device.wait_for(stream, point);
-  });
+  submit(client,
+         [operation = std::move(operation), wait = options.wait, stream = client.stream()](DeviceContext& device) mutable {
+           operation->prepare(device);
+           const StreamId own = operation->communicator().stream;
+           const StreamPoint point = device.enqueue(own, std::move(operation));
+           if (wait == ComputeWait::at_once) device.wait_for(stream, point);
+         });
 }
 
 /// The checks of a call: each names what is wrong and both sizes.
@@ -123,8 +124,8 @@ std::vector<Client> ClientGroup::local_clients() const {
   return clients;
 }
 
-void ClientGroup::all_reduce(const Client& client, const Handle& source, const Handle& destination, Dtype dtype, ReduceOp op,
-                             CollectiveOptions options) const {
+void ClientGroup::all_reduce(const Client& client, const Handle& source, const Handle& destination, Dtype dtype,
+                             ReduceOp op, CollectiveOptions options) const {
   auto& communicator = state_->communicator_of(client);
   const CallCheck check{*state_, client, Operation::all_reduce};
   check.own(source);
@@ -137,8 +138,8 @@ void ClientGroup::all_reduce(const Client& client, const Handle& source, const H
         with_reduction(make_call(Operation::all_reduce, source.size(), source, destination), dtype, op), options);
 }
 
-void ClientGroup::all_reduce(std::span<const Handle> sources, std::span<const Handle> destinations, Dtype dtype, ReduceOp op,
-                             CollectiveOptions options) const {
+void ClientGroup::all_reduce(std::span<const Handle> sources, std::span<const Handle> destinations, Dtype dtype,
+                             ReduceOp op, CollectiveOptions options) const {
   const auto clients = local_clients();
   if (sources.size() != clients.size() || destinations.size() != clients.size()) {
     throw UsageError(fmt::format("all_reduce over local members needs {} sources and destinations, not {} and {}",
@@ -162,7 +163,8 @@ void ClientGroup::reduce(const Client& client, const Handle& source, const Handl
     check.overlap(source, destination, source.same_memory(destination));
   }
   issue(state_, communicator, client,
-        with_reduction(make_call(Operation::reduce, source.size(), source, is_root ? destination : Handle(), root), dtype, op),
+        with_reduction(make_call(Operation::reduce, source.size(), source, is_root ? destination : Handle(), root), dtype,
+                       op),
         options);
 }
 
@@ -247,7 +249,8 @@ void ClientGroup::all_to_all(const Client& client, const Handle& source, const H
   check.own(destination);
   check.size("destination", destination, source.size(), "as many as the source has");
   if (source.size() % static_cast<std::size_t>(size()) != 0) {
-    check.refuse(fmt::format("the source of {} bytes is not a whole number of blocks for {} members", source.size(), size()));
+    check.refuse(
+        fmt::format("the source of {} bytes is not a whole number of blocks for {} members", source.size(), size()));
   }
   check.overlap(source, destination, source.same_memory(destination));
   issue(state_, communicator, client,
@@ -268,8 +271,8 @@ void issue_transfer(const std::shared_ptr<GroupState>& group, const Client& clie
     auto& lanes = direction == detail::Direction::send ? communicator.sends : communicator.receives;
     auto& lane = lanes.try_emplace(peer, Communicator::TransferLane{make_stream_id(), 0}).first->second;
     ++lane.number;
-    device.enqueue(lane.stream, std::make_unique<detail::TransferOperation>(group, communicator, direction, peer,
-                                                                            lane.number, handle));
+    device.enqueue(lane.stream,
+                   std::make_unique<detail::TransferOperation>(group, communicator, direction, peer, lane.number, handle));
   });
   if (!open_batch) client.flush();
 }
@@ -346,7 +349,8 @@ std::vector<std::string> ClientGroup::paths() const {
     const PeerReach& reach = fabric.reach[rank];
     std::string line = fmt::format("rank {} -> rank {} ({}): {}", fabric.rank.value, rank, fabric.cards[rank].host_name,
                                    name(reach.reach));
-    if (reach.reach == Reach::host_path && fabric.ucx) line += fmt::format(" over UCX {}", fabric.ucx->transports(RankId{rank}));
+    if (reach.reach == Reach::host_path && fabric.ucx)
+      line += fmt::format(" over UCX {}", fabric.ucx->transports(RankId{rank}));
     lines.push_back(line + fmt::format(" ({})", reach.reason));
   }
   return lines;

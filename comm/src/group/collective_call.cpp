@@ -16,12 +16,17 @@ Traffic traffic_of(const Fingerprint& fingerprint, std::size_t members) noexcept
     case Operation::all_reduce:
     case Operation::reduce:
     case Operation::all_gather:
-    case Operation::gather: return {block, block * members};
+    case Operation::gather:
+      return {block, block * members};
     case Operation::reduce_scatter:
-    case Operation::all_to_all: return {block * members, block * members * members};
-    case Operation::broadcast: return {block, block};
-    case Operation::scatter: return {block * members, block * members};
-    case Operation::barrier: return {};
+    case Operation::all_to_all:
+      return {block * members, block * members * members};
+    case Operation::broadcast:
+      return {block, block};
+    case Operation::scatter:
+      return {block * members, block * members};
+    case Operation::barrier:
+      return {};
   }
   return {};
 }
@@ -46,7 +51,8 @@ std::size_t scratch_bytes(const CollectiveCall& call, const GroupShape& shape, i
   // A shard is rounded up to a cache line at both ends.
   constexpr std::size_t rounding = 256;
   switch (call.operation()) {
-    case Operation::reduce: return call.block() / (shape.one_host() ? local : shape.lanes) + rounding;
+    case Operation::reduce:
+      return call.block() / (shape.one_host() ? local : shape.lanes) + rounding;
     case Operation::reduce_scatter:
       return shape.one_host() ? 0 : (call.block() / shape.lanes + rounding) * local;
     case Operation::all_to_all:
@@ -56,7 +62,8 @@ std::size_t scratch_bytes(const CollectiveCall& call, const GroupShape& shape, i
     case Operation::broadcast:
     case Operation::gather:
     case Operation::scatter:
-    case Operation::barrier: return 0;
+    case Operation::barrier:
+      return 0;
   }
   return 0;
 }

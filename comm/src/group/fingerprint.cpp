@@ -6,15 +6,24 @@ namespace muster::detail {
 
 std::string_view name(Operation operation) noexcept {
   switch (operation) {
-    case Operation::all_reduce: return "all_reduce";
-    case Operation::reduce: return "reduce";
-    case Operation::all_gather: return "all_gather";
-    case Operation::reduce_scatter: return "reduce_scatter";
-    case Operation::broadcast: return "broadcast";
-    case Operation::gather: return "gather";
-    case Operation::scatter: return "scatter";
-    case Operation::all_to_all: return "all_to_all";
-    case Operation::barrier: return "barrier";
+    case Operation::all_reduce:
+      return "all_reduce";
+    case Operation::reduce:
+      return "reduce";
+    case Operation::all_gather:
+      return "all_gather";
+    case Operation::reduce_scatter:
+      return "reduce_scatter";
+    case Operation::broadcast:
+      return "broadcast";
+    case Operation::gather:
+      return "gather";
+    case Operation::scatter:
+      return "scatter";
+    case Operation::all_to_all:
+      return "all_to_all";
+    case Operation::barrier:
+      return "barrier";
   }
   return "an unknown operation";
 }

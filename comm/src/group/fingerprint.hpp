@@ -9,7 +9,15 @@
 namespace muster::detail {
 
 enum class Operation : std::uint8_t {
-  all_reduce, reduce, all_gather, reduce_scatter, broadcast, gather, scatter, all_to_all, barrier,
+  all_reduce,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  gather,
+  scatter,
+  all_to_all,
+  barrier,
 };
 std::string_view name(Operation operation) noexcept;
 

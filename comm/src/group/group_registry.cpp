@@ -18,9 +18,10 @@ UniqueFd make_group_page(std::size_t size) {
   UniqueFd page(memfd_create("muster-group", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!page.valid() || ftruncate(page.get(), static_cast<off_t>(size)) != 0 ||
       posix_fallocate(page.get(), 0, static_cast<off_t>(size)) != 0) {
-    throw OutOfMemory(fmt::format("cannot reserve {} bytes for the control page of a group; free memory, or raise the limit "
-                                  "of open files (ulimit -n)",
-                                  size));
+    throw OutOfMemory(
+        fmt::format("cannot reserve {} bytes for the control page of a group; free memory, or raise the limit "
+                    "of open files (ulimit -n)",
+                    size));
   }
   fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return page;
@@ -38,9 +39,8 @@ void GroupRegistry::install() {
   auto& links = fabric_->links;
   links.on(MessageType::join, [this](RankId from, const std::string& payload, UniqueFd) { on_join(from, payload); });
   links.on(MessageType::formed, [this](RankId, const std::string& payload, UniqueFd) { on_formed(payload); });
-  links.on(MessageType::group_page, [this](RankId, const std::string& payload, UniqueFd descriptor) {
-    on_page(payload, std::move(descriptor));
-  });
+  links.on(MessageType::group_page,
+           [this](RankId, const std::string& payload, UniqueFd descriptor) { on_page(payload, std::move(descriptor)); });
   links.on(MessageType::broken, [this](RankId, const std::string& payload, UniqueFd) {
     MessageReader reader(payload);
     const Key devices = reader.devices();

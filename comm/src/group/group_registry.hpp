@@ -30,9 +30,9 @@ class GroupRegistry {
 
  private:
   struct Entry {
-    std::shared_ptr<GroupState> state;          // null until a thread of this process asked for the group
-    std::map<int, std::uint32_t> joined;        // at the first rank: number of the group in each process
-    UniqueFd page;                              // came before the group was asked for
+    std::shared_ptr<GroupState> state;    // null until a thread of this process asked for the group
+    std::map<int, std::uint32_t> joined;  // at the first rank: number of the group in each process
+    UniqueFd page;                        // came before the group was asked for
     std::size_t page_size = 0;
   };
   using Key = std::vector<DeviceId>;

@@ -22,8 +22,16 @@ GroupState::GroupState(std::shared_ptr<Fabric> fabric, std::vector<DeviceId> dev
     const auto& member = shape_.members[index];
     if (member.rank() != fabric_->rank) continue;
     own_host_ = member.host;
-    communicators_.push_back(std::make_unique<Communicator>(
-        Communicator{*this, fabric_->clients[member.device.ordinal], member.device, index, member.local_index, make_stream_id(), 0, {}, {}, std::make_unique<IssuedOperations>()}));
+    communicators_.push_back(std::make_unique<Communicator>(Communicator{*this,
+                                                                         fabric_->clients[member.device.ordinal],
+                                                                         member.device,
+                                                                         index,
+                                                                         member.local_index,
+                                                                         make_stream_id(),
+                                                                         0,
+                                                                         {},
+                                                                         {},
+                                                                         std::make_unique<IssuedOperations>()}));
   }
 }
 
@@ -47,9 +55,7 @@ std::size_t GroupState::remote_bytes() const {
   return shape_.one_host() ? 0 : small_payload_total + devices_.size() * record_bytes_most;
 }
 
-std::size_t GroupState::page_size() const {
-  return GroupPage::size(shape_.hosts[own_host_].size(), remote_bytes());
-}
+std::size_t GroupState::page_size() const { return GroupPage::size(shape_.hosts[own_host_].size(), remote_bytes()); }
 
 void GroupState::set_page(int descriptor, std::size_t size) {
   const std::lock_guard lock(forming_mutex_);
@@ -85,7 +91,8 @@ Absent GroupState::missing() const {
   }
   const auto ranks = not_joined_ ? not_joined_(*this) : std::vector<int>{};
   if (ranks.empty()) {
-    return {fmt::format("rank {}, its first, has not said that all have joined", shape_.members.front().rank().value), false};
+    return {fmt::format("rank {}, its first, has not said that all have joined", shape_.members.front().rank().value),
+            false};
   }
   std::string list;
   for (const int rank : ranks) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", rank);

@@ -17,9 +17,9 @@ void GuardedProgress::give_up(const std::string& what, const Absent& absent) {
     deadline_ = Deadline::after(grace);
     return;
   }
-  throw TimedOut(fmt::format(
-      "{} of the {} did not finish within {} s: {}; raise MUSTER_TIMEOUT if the ranks may be this far apart", what,
-      group_->describe(), std::chrono::duration<double>(group_->fabric().timeout).count(), absent.text));
+  throw TimedOut(
+      fmt::format("{} of the {} did not finish within {} s: {}; raise MUSTER_TIMEOUT if the ranks may be this far apart",
+                  what, group_->describe(), std::chrono::duration<double>(group_->fabric().timeout).count(), absent.text));
 }
 
 void GuardedProgress::fail() {

@@ -33,8 +33,9 @@ class LocalPhase {
 
   /// Tells the others that this member has reached a step.
   void reach(std::uint64_t step) const {
-    communicator_.group.page().line(communicator_.local_index).phase.store(call_.sequence * steps + step,
-                                                                           std::memory_order_release);
+    communicator_.group.page()
+        .line(communicator_.local_index)
+        .phase.store(call_.sequence * steps + step, std::memory_order_release);
     communicator_.group.ring_members(communicator_.local_index);
   }
   [[nodiscard]] bool reached(int index, std::uint64_t step) const {

@@ -184,10 +184,12 @@ Absent Meeting::absent() const {
   std::string list;
   for (const int member : group.shape().hosts[group.own_host()]) {
     if (slot(member).posted.load(std::memory_order_acquire) == call_.sequence) continue;
-    list += fmt::format("{}rank {} (member {})", list.empty() ? "" : ", ", group.shape().members[member].rank().value, member);
+    list +=
+        fmt::format("{}rank {} (member {})", list.empty() ? "" : ", ", group.shape().members[member].rank().value, member);
   }
   if (!list.empty()) return {list + " did not issue it", true};
-  return {group.shape().one_host() ? "a member did not finish it" : "a rank of another host did not issue or finish it", false};
+  return {group.shape().one_host() ? "a member did not finish it" : "a rank of another host did not issue or finish it",
+          false};
 }
 
 }  // namespace muster::detail

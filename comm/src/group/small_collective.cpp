@@ -29,11 +29,13 @@ void finish_small(const Communicator& communicator, const CollectiveCall& call, 
   const auto me = static_cast<std::size_t>(communicator.index);
   const std::size_t block = call.block();
   switch (call.operation()) {
-    case Operation::all_reduce: return reduce_records(call, meeting, members, 0);
+    case Operation::all_reduce:
+      return reduce_records(call, meeting, members, 0);
     case Operation::reduce:
       if (communicator.index == call.root()) reduce_records(call, meeting, members, 0);
       return;
-    case Operation::reduce_scatter: return reduce_records(call, meeting, members, me * block);
+    case Operation::reduce_scatter:
+      return reduce_records(call, meeting, members, me * block);
     case Operation::gather:
       if (communicator.index != call.root()) return;
       [[fallthrough]];
@@ -42,7 +44,8 @@ void finish_small(const Communicator& communicator, const CollectiveCall& call, 
         copy_bytes(call.destination_data + member * block, meeting.record(member).payload, block);
       }
       return;
-    case Operation::broadcast: return copy_bytes(call.destination_data, meeting.record(call.root()).payload, block);
+    case Operation::broadcast:
+      return copy_bytes(call.destination_data, meeting.record(call.root()).payload, block);
     case Operation::scatter:
       return copy_bytes(call.destination_data, meeting.record(call.root()).payload + me * block, block);
     case Operation::all_to_all:
@@ -50,7 +53,8 @@ void finish_small(const Communicator& communicator, const CollectiveCall& call, 
         copy_bytes(call.destination_data + member * block, meeting.record(member).payload + me * block, block);
       }
       return;
-    case Operation::barrier: return;
+    case Operation::barrier:
+      return;
   }
 }
 

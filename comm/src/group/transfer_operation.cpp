@@ -44,8 +44,8 @@ bool TransferOperation::poll() {
       },
       [this]() -> Absent {
         if (!guard_.group().formed()) return guard_.group().missing();
-        return {fmt::format("rank {} (member {}) did not issue its half", guard_.group().shape().members[peer_].rank().value,
-                            peer_),
+        return {fmt::format("rank {} (member {}) did not issue its half",
+                            guard_.group().shape().members[peer_].rank().value, peer_),
                 true};
       });
 }
@@ -54,10 +54,10 @@ void TransferOperation::mismatch(std::uint64_t sent, std::uint64_t expected) con
   const auto& members = guard_.group().shape().members;
   const int from = direction_ == Direction::send ? communicator_.index : peer_;
   const int to = direction_ == Direction::send ? peer_ : communicator_.index;
-  throw CollectiveMismatch(fmt::format("transfer {} of the {} differs: rank {} (member {}) sends {} bytes, rank {} (member {}) "
-                                       "expects {}; both halves must have one size",
-                                       number_, guard_.group().describe(), members[from].rank().value, from, sent,
-                                       members[to].rank().value, to, expected));
+  throw CollectiveMismatch(fmt::format(
+      "transfer {} of the {} differs: rank {} (member {}) sends {} bytes, rank {} (member {}) "
+      "expects {}; both halves must have one size",
+      number_, guard_.group().describe(), members[from].rank().value, from, sent, members[to].rank().value, to, expected));
 }
 
 void TransferOperation::sender_failed() const {
@@ -128,10 +128,10 @@ Progress TransferOperation::send_across() {
   const auto step = static_cast<std::uint32_t>(number_);
   const int me = communicator_.index;
   TransferHead head{handle_.size(), source_failure_ ? 1U : 0U}, reply{};
-  ucx::Request replied = worker.receive(ucx::tag(group.number(), me, peer_, ucx::Channel::transfer_reply, step), &reply,
-                                        sizeof reply);
-  ucx::Request headed = worker.send(
-      rank, ucx::tag(group.number_of(rank), peer_, me, ucx::Channel::transfer_head, step), &head, sizeof head);
+  ucx::Request replied =
+      worker.receive(ucx::tag(group.number(), me, peer_, ucx::Channel::transfer_reply, step), &reply, sizeof reply);
+  ucx::Request headed =
+      worker.send(rank, ucx::tag(group.number_of(rank), peer_, me, ucx::Channel::transfer_head, step), &head, sizeof head);
   ucx::Request data;
   if (!source_failure_ && handle_.size() != 0) {
     data = worker.send(rank, ucx::tag(group.number_of(rank), peer_, me, ucx::Channel::transfer, step),
@@ -149,8 +149,8 @@ Progress TransferOperation::receive_across() {
   const auto step = static_cast<std::uint32_t>(number_);
   const int me = communicator_.index;
   TransferHead head{}, reply{handle_.size(), 0};
-  ucx::Request headed = worker.receive(ucx::tag(group.number(), me, peer_, ucx::Channel::transfer_head, step), &head,
-                                       sizeof head);
+  ucx::Request headed =
+      worker.receive(ucx::tag(group.number(), me, peer_, ucx::Channel::transfer_head, step), &head, sizeof head);
   co_await until([&] { return headed.done(); });
   const bool fits = head.bytes == handle_.size();
   if (fits && head.failed == 0 && handle_.size() != 0) {
@@ -158,8 +158,8 @@ Progress TransferOperation::receive_across() {
                                        memory_of(handle_).address, handle_.size());
     co_await until([&] { return data.done(); });
   }
-  ucx::Request replied = worker.send(
-      rank, ucx::tag(group.number_of(rank), peer_, me, ucx::Channel::transfer_reply, step), &reply, sizeof reply);
+  ucx::Request replied = worker.send(rank, ucx::tag(group.number_of(rank), peer_, me, ucx::Channel::transfer_reply, step),
+                                     &reply, sizeof reply);
   co_await until([&] { return replied.done(); });
   if (!fits) mismatch(head.bytes, handle_.size());
   if (head.failed != 0) sender_failed();

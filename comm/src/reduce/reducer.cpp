@@ -6,14 +6,22 @@ namespace muster {
 
 std::string_view name(ReduceOp op) noexcept {
   switch (op) {
-    case ReduceOp::sum: return "sum";
-    case ReduceOp::product: return "product";
-    case ReduceOp::min: return "min";
-    case ReduceOp::max: return "max";
-    case ReduceOp::average: return "average";
-    case ReduceOp::bit_and: return "and";
-    case ReduceOp::bit_or: return "or";
-    case ReduceOp::bit_xor: return "xor";
+    case ReduceOp::sum:
+      return "sum";
+    case ReduceOp::product:
+      return "product";
+    case ReduceOp::min:
+      return "min";
+    case ReduceOp::max:
+      return "max";
+    case ReduceOp::average:
+      return "average";
+    case ReduceOp::bit_and:
+      return "and";
+    case ReduceOp::bit_or:
+      return "or";
+    case ReduceOp::bit_xor:
+      return "xor";
   }
   return "unknown";
 }

@@ -12,9 +12,12 @@ namespace muster {
 
 std::string_view name(Reach reach) noexcept {
   switch (reach) {
-    case Reach::self: return "self";
-    case Reach::direct: return "direct";
-    case Reach::host_path: return "host path";
+    case Reach::self:
+      return "self";
+    case Reach::direct:
+      return "direct";
+    case Reach::host_path:
+      return "host path";
   }
   return "unknown";
 }
@@ -100,7 +103,8 @@ std::vector<PeerReach> ReachProbe::run(const std::vector<std::string>& kernels, 
   std::vector<PeerReach> all;
   for (int peer = 0; peer < size; ++peer) {
     const auto found = found_.find(peer);
-    all.push_back(found != found_.end() ? found->second : PeerReach{Reach::host_path, "it did not answer the probe in time"});
+    all.push_back(found != found_.end() ? found->second
+                                        : PeerReach{Reach::host_path, "it did not answer the probe in time"});
   }
   return all;
 }

@@ -16,7 +16,7 @@ class Bytes {
 
   /// A copy of the elements of `values`.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   static Bytes copy_of(std::span<const T> values) {
     Bytes bytes(values.size_bytes());
     if (!values.empty()) std::memcpy(bytes.data(), values.data(), values.size_bytes());
@@ -31,15 +31,13 @@ class Bytes {
 
   /// The bytes as elements of T; a rest that fills no element is left out.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::span<const T> as() const noexcept {
     return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
   }
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  [[nodiscard]] std::span<T> as() noexcept {
-    return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
-  }
+  requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] std::span<T> as() noexcept { return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)}; }
 
  private:
   std::unique_ptr<std::byte[]> data_;

@@ -21,9 +21,9 @@ namespace muster {
 
 /// Where a handle's bytes are on its device. Valid while the handle, or work that holds it, lives.
 struct MemoryView {
-  std::byte* address = nullptr;    ///< in this process; null where nothing could be allocated
-  std::uint64_t page = 0;          ///< id of the page; never used again for another
-  std::size_t page_offset = 0;     ///< bytes from the start of the page
+  std::byte* address = nullptr;  ///< in this process; null where nothing could be allocated
+  std::uint64_t page = 0;        ///< id of the page; never used again for another
+  std::size_t page_offset = 0;   ///< bytes from the start of the page
 };
 
 /// A page of host memory that other processes may map. `descriptor` stays open while the page lives.

@@ -10,7 +10,21 @@ namespace muster {
 
 /// Element types. f8_e4m3 has no infinity (OCP FP8 'fn'); boolean is one byte, 0 or 1.
 enum class Dtype : std::uint8_t {
-  i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, f8_e4m3, f8_e5m2, boolean,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  f8_e4m3,
+  f8_e5m2,
+  boolean,
 };
 
 inline constexpr std::array all_dtypes{

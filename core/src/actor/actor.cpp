@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t mailbox_threshold = 512;  // tasks; more make the background thread take over
 constexpr auto background_tick = 500us;         // the 'short delay' after which it looks by itself
 constexpr int idle_ticks_before_deep_sleep = 20;
-constexpr auto longest_sleep = 100ms;           // a waiter looks at its deadline at least this often
+constexpr auto longest_sleep = 100ms;  // a waiter looks at its deadline at least this often
 
 thread_local Actor* inside_actor = nullptr;
 

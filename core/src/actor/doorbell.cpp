@@ -18,9 +18,7 @@ std::atomic<int> fence_word{0};
 bool register_for_fences() noexcept { return false; }
 void full_fence() noexcept { fence_word.fetch_add(1, std::memory_order_seq_cst); }
 #else
-bool register_for_fences() noexcept {
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-}
+bool register_for_fences() noexcept { return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0; }
 void full_fence() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
 

@@ -55,9 +55,10 @@ namespace detail {
 
 namespace {
 std::string reason(int error, std::size_t size) {
-  return fmt::format("cannot reserve a page of {} bytes of host memory: {}; free memory, raise the limit of the container "
-                     "or of open files (ulimit -n), or use smaller buffers",
-                     size, std::strerror(error));
+  return fmt::format(
+      "cannot reserve a page of {} bytes of host memory: {}; free memory, raise the limit of the container "
+      "or of open files (ulimit -n), or use smaller buffers",
+      size, std::strerror(error));
 }
 }  // namespace
 

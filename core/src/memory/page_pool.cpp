@@ -37,9 +37,10 @@ PagePool::Slot& PagePool::add_page(std::size_t rounded) {
   if (rounded > size / 2) size = round_up(rounded, page_granularity);
   if (limit_ != 0 && reserved_ + size > limit_) size = round_up(rounded, page_granularity);
   if (limit_ != 0 && reserved_ + size > limit_) {
-    throw OutOfMemory(fmt::format("{} bytes do not fit: {} of the device's limit of {} bytes are reserved, {} in use; free "
-                                  "buffers or raise DeviceOptions::memory_limit_bytes",
-                                  rounded, reserved_, limit_, used_));
+    throw OutOfMemory(
+        fmt::format("{} bytes do not fit: {} of the device's limit of {} bytes are reserved, {} in use; free "
+                    "buffers or raise DeviceOptions::memory_limit_bytes",
+                    rounded, reserved_, limit_, used_));
   }
   auto page = make_page_(size);
   reserved_ += size;
@@ -65,7 +66,8 @@ PageRange PagePool::take(std::size_t size_bytes) {
 
 void PagePool::give_back(const PageRange& range) {
   used_ -= range.size;
-  const auto slot = std::find_if(pages_.begin(), pages_.end(), [&](const Slot& each) { return each.page.get() == range.page; });
+  const auto slot =
+      std::find_if(pages_.begin(), pages_.end(), [&](const Slot& each) { return each.page.get() == range.page; });
   slot->space.give_back(range.offset, range.size);
   if (!slot->space.all_free()) return;
   // Hysteresis: a program that frees and takes the same buffer in turns must not map it anew each time.

@@ -7,8 +7,8 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t step = 64;          // sizes of one list differ by less
-constexpr std::size_t lists = 12;         // larger objects are not kept
+constexpr std::size_t step = 64;   // sizes of one list differ by less
+constexpr std::size_t lists = 12;  // larger objects are not kept
 constexpr std::size_t kept_per_list = 512;
 
 struct FreeBlock {

@@ -90,7 +90,8 @@ void Server::note_uses(StreamPoint point, std::span<const Handle> reads, std::sp
   for (const Handle& handle : reads) {
     auto& readers = handle.allocation()->uses().readers;
     // One point per stream is enough: a later one implies the earlier.
-    const auto same = std::find_if(readers.begin(), readers.end(), [&](StreamPoint each) { return each.stream == point.stream; });
+    const auto same =
+        std::find_if(readers.begin(), readers.end(), [&](StreamPoint each) { return each.stream == point.stream; });
     if (same != readers.end()) {
       same->ticket = point.ticket;
     } else {

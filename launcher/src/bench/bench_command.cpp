@@ -28,7 +28,8 @@ std::size_t parse_size(const std::string& text) {
 }
 
 void add_launch_options(CLI::App& app, LaunchSpec& spec) {
-  app.add_option("-n,--ranks", spec.ranks, "number of ranks; one per slot of --hosts by default")->check(CLI::PositiveNumber);
+  app.add_option("-n,--ranks", spec.ranks, "number of ranks; one per slot of --hosts by default")
+      ->check(CLI::PositiveNumber);
   app.add_option("--devices-per-rank", spec.devices_per_rank, "host devices of each rank")->check(CLI::PositiveNumber);
   app.add_option("--hosts", spec.hosts, "hosts with their ranks, as in a:2,b:2");
   app.add_option("--agent", spec.agent, "command that runs something on a host instead of ssh: AGENT HOST COMMAND …")
@@ -43,9 +44,7 @@ void add_bench_options(CLI::App& app, BenchOptions& options) {
   app.add_option("--max", options.max, "largest size in bytes")->capture_default_str();
   app.add_option("--dtype", options.dtype, "element type")->capture_default_str();
   app.add_option("--op", options.op, "reduction")->capture_default_str();
-  app.add_option("--compare", options.compare, "measure others in turns")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"mpi"}));
+  app.add_option("--compare", options.compare, "measure others in turns")->delimiter(',')->check(CLI::IsMember({"mpi"}));
   app.add_option("--rounds", options.rounds, "measurements per point; the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -58,8 +57,19 @@ int bench_command(LaunchSpec spec, const BenchOptions& options, const std::strin
   if (spec.ranks == 0 && spec.hosts.empty()) spec.ranks = 2;
   std::error_code ignored;
   const auto own_path = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  spec.program = {ignored ? self : own_path.string(), "bench-rank", options.operation, "--min", options.min, "--max",
-                  options.max, "--dtype", options.dtype, "--op", options.op, "--rounds", std::to_string(options.rounds)};
+  spec.program = {ignored ? self : own_path.string(),
+                  "bench-rank",
+                  options.operation,
+                  "--min",
+                  options.min,
+                  "--max",
+                  options.max,
+                  "--dtype",
+                  options.dtype,
+                  "--op",
+                  options.op,
+                  "--rounds",
+                  std::to_string(options.rounds)};
   if (!options.compare.empty()) {
     spec.program.push_back("--compare");
     spec.program.push_back(fmt::format("{}", fmt::join(options.compare, ",")));

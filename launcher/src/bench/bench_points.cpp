@@ -21,16 +21,24 @@ std::uint64_t bits_of_number(Dtype dtype, double value) {
     if (value == 0) return 0;
     const auto bits = std::bit_cast<std::uint64_t>(value);
     const auto exponent = static_cast<int>((bits >> 52U) & 0x7ffU) - 1023;
-    return (static_cast<std::uint64_t>(exponent + bias) << mantissa_bits) | ((bits & 0xfffffffffffffU) >> (52 - mantissa_bits));
+    return (static_cast<std::uint64_t>(exponent + bias) << mantissa_bits) |
+           ((bits & 0xfffffffffffffU) >> (52 - mantissa_bits));
   };
   switch (dtype) {
-    case Dtype::f64: return std::bit_cast<std::uint64_t>(value);
-    case Dtype::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    case Dtype::f16: return narrow(10, 15);
-    case Dtype::bf16: return narrow(7, 127);
-    case Dtype::f8_e4m3: return narrow(3, 7);
-    case Dtype::f8_e5m2: return narrow(2, 15);
-    default: return static_cast<std::uint64_t>(value);
+    case Dtype::f64:
+      return std::bit_cast<std::uint64_t>(value);
+    case Dtype::f32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case Dtype::f16:
+      return narrow(10, 15);
+    case Dtype::bf16:
+      return narrow(7, 127);
+    case Dtype::f8_e4m3:
+      return narrow(3, 7);
+    case Dtype::f8_e5m2:
+      return narrow(2, 15);
+    default:
+      return static_cast<std::uint64_t>(value);
   }
 }
 
@@ -40,18 +48,29 @@ double reduce_values(ReduceOp op, Dtype dtype, std::size_t index, int members, u
     const double next = input_value(index, member, turn);
     switch (op) {
       case ReduceOp::sum:
-      case ReduceOp::average: result += next; break;
-      case ReduceOp::product: result *= next; break;
+      case ReduceOp::average:
+        result += next;
+        break;
+      case ReduceOp::product:
+        result *= next;
+        break;
       case ReduceOp::min:
-      case ReduceOp::bit_and: result = std::min(result, next); break;
+      case ReduceOp::bit_and:
+        result = std::min(result, next);
+        break;
       case ReduceOp::max:
-      case ReduceOp::bit_or: result = std::max(result, next); break;
-      case ReduceOp::bit_xor: result = static_cast<double>(static_cast<unsigned>(result) ^ static_cast<unsigned>(next)); break;
+      case ReduceOp::bit_or:
+        result = std::max(result, next);
+        break;
+      case ReduceOp::bit_xor:
+        result = static_cast<double>(static_cast<unsigned>(result) ^ static_cast<unsigned>(next));
+        break;
     }
   }
   if (dtype == Dtype::boolean && result > 1) result = 1;
   if (op == ReduceOp::average) {
-    result = dtype == Dtype::f64 ? result / members : static_cast<double>(static_cast<float>(result) / static_cast<float>(members));
+    result = dtype == Dtype::f64 ? result / members
+                                 : static_cast<double>(static_cast<float>(result) / static_cast<float>(members));
   }
   return result;
 }
@@ -73,7 +92,8 @@ BenchPoint::BenchPoint(Measured operation, Dtype dtype, ReduceOp op, std::size_t
       dtype_(dtype),
       op_(op),
       members_(static_cast<std::size_t>(members)),
-      spread_(operation == Measured::all_gather || operation == Measured::reduce_scatter || operation == Measured::all_to_all) {
+      spread_(operation == Measured::all_gather || operation == Measured::reduce_scatter ||
+              operation == Measured::all_to_all) {
   const std::size_t element = size_of(dtype);
   block_ = (spread_ ? bytes / members_ : bytes) / element * element;
 }
@@ -100,12 +120,14 @@ std::uint64_t BenchPoint::expected_bits(std::size_t index, int member, unsigned 
   const int members = static_cast<int>(members_);
   switch (operation_) {
     case Measured::all_reduce:
-    case Measured::reduce: return bits_of_number(dtype_, reduce_values(op_, dtype_, index, members, turn));
+    case Measured::reduce:
+      return bits_of_number(dtype_, reduce_values(op_, dtype_, index, members, turn));
     case Measured::reduce_scatter:
       return bits_of_number(dtype_, reduce_values(op_, dtype_, me * block + index, members, turn));
     case Measured::all_gather:
       return bits_of_number(dtype_, input_value(index % block, static_cast<int>(index / block), turn));
-    case Measured::broadcast: return bits_of_number(dtype_, input_value(index, root(), turn));
+    case Measured::broadcast:
+      return bits_of_number(dtype_, input_value(index, root(), turn));
     case Measured::all_to_all:
       return bits_of_number(dtype_, input_value(me * block + index % block, static_cast<int>(index / block), turn));
   }
@@ -126,12 +148,15 @@ std::size_t BenchPoint::wrong(std::span<const std::byte> destination, int member
 double BenchPoint::bus_factor() const noexcept {
   const auto n = static_cast<double>(members_);
   switch (operation_) {
-    case Measured::all_reduce: return 2 * (n - 1) / n;
+    case Measured::all_reduce:
+      return 2 * (n - 1) / n;
     case Measured::all_gather:
     case Measured::reduce_scatter:
-    case Measured::all_to_all: return (n - 1) / n;
+    case Measured::all_to_all:
+      return (n - 1) / n;
     case Measured::reduce:
-    case Measured::broadcast: return 1;
+    case Measured::broadcast:
+      return 1;
   }
   return 1;
 }

@@ -31,8 +31,8 @@ class GroupBench {
  public:
   GroupBench(const ClientGroup& group, const BenchPoint& point) : group_(group), point_(point) {
     for (const Client& client : group.local_clients()) {
-      parts_.push_back({client, group.index_of(client), client.empty(point.source_bytes()),
-                        client.empty(point.destination_bytes())});
+      parts_.push_back(
+          {client, group.index_of(client), client.empty(point.source_bytes()), client.empty(point.destination_bytes())});
     }
   }
 
@@ -58,12 +58,18 @@ class GroupBench {
         case Measured::reduce:
           group_.reduce(client, source, destination, point_.dtype(), point_.op(), root, options);
           break;
-        case Measured::all_gather: group_.all_gather(client, source, destination, options); break;
+        case Measured::all_gather:
+          group_.all_gather(client, source, destination, options);
+          break;
         case Measured::reduce_scatter:
           group_.reduce_scatter(client, source, destination, point_.dtype(), point_.op(), options);
           break;
-        case Measured::broadcast: group_.broadcast(client, source, destination, root, options); break;
-        case Measured::all_to_all: group_.all_to_all(client, source, destination, options); break;
+        case Measured::broadcast:
+          group_.broadcast(client, source, destination, root, options);
+          break;
+        case Measured::all_to_all:
+          group_.all_to_all(client, source, destination, options);
+          break;
       }
     }
   }
@@ -161,11 +167,13 @@ PointResult measure(const ClientGroup& group, Agreement& agreement, const BenchP
   // The first round warms up: connections, mappings, page tables.
   for (int round = -1; round < options.rounds; ++round) {
     ++turn;
-    const double our_time = one_round(agreement, turn, repeats, [&](unsigned t) { ours.fill(t); }, run_ours);
+    const double our_time = one_round(
+        agreement, turn, repeats, [&](unsigned t) { ours.fill(t); }, run_ours);
     if (round >= 0) our_times.push_back(our_time);
     if (round < 1) result.errors += ours.wrong(turn);
     if (!mpi) continue;
-    const double mpi_time = one_round(agreement, turn, repeats, [&](unsigned t) { mpi->fill(t); }, run_mpi);
+    const double mpi_time = one_round(
+        agreement, turn, repeats, [&](unsigned t) { mpi->fill(t); }, run_mpi);
     if (round >= 0) mpi_times.push_back(mpi_time);
     if (round < 1) mpi_errors += mpi->wrong(turn);
   }
@@ -189,7 +197,8 @@ int bench_rank(const BenchOptions& options) {
   const auto op = reduce_op_of(options.op);
   if (!dtype) throw std::invalid_argument(fmt::format("'{}' is no dtype; try f32, bf16, i32, …", options.dtype));
   if (!op || !supports(*dtype, *op)) {
-    throw std::invalid_argument(fmt::format("'{}' is no reduction of {}; try sum, max, average, …", options.op, options.dtype));
+    throw std::invalid_argument(
+        fmt::format("'{}' is no reduction of {}; try sum, max, average, …", options.op, options.dtype));
   }
   World world = World::form();
   const ClientGroup group = world.group();

@@ -10,36 +10,56 @@ namespace {
 
 MPI_Datatype type_for(Dtype dtype, bool reduces) {
   switch (dtype) {
-    case Dtype::i8: return MPI_INT8_T;
-    case Dtype::u8: return MPI_UINT8_T;
-    case Dtype::i16: return MPI_INT16_T;
-    case Dtype::u16: return MPI_UINT16_T;
-    case Dtype::i32: return MPI_INT32_T;
-    case Dtype::u32: return MPI_UINT32_T;
-    case Dtype::i64: return MPI_INT64_T;
-    case Dtype::u64: return MPI_UINT64_T;
-    case Dtype::f32: return MPI_FLOAT;
-    case Dtype::f64: return MPI_DOUBLE;
+    case Dtype::i8:
+      return MPI_INT8_T;
+    case Dtype::u8:
+      return MPI_UINT8_T;
+    case Dtype::i16:
+      return MPI_INT16_T;
+    case Dtype::u16:
+      return MPI_UINT16_T;
+    case Dtype::i32:
+      return MPI_INT32_T;
+    case Dtype::u32:
+      return MPI_UINT32_T;
+    case Dtype::i64:
+      return MPI_INT64_T;
+    case Dtype::u64:
+      return MPI_UINT64_T;
+    case Dtype::f32:
+      return MPI_FLOAT;
+    case Dtype::f64:
+      return MPI_DOUBLE;
     case Dtype::f16:
     case Dtype::bf16:
     case Dtype::f8_e4m3:
     case Dtype::f8_e5m2:
-    case Dtype::boolean: break;
+    case Dtype::boolean:
+      break;
   }
-  if (reduces) throw std::invalid_argument(fmt::format("MPI has no reductions of {}; leave --compare mpi out", name(dtype)));
+  if (reduces)
+    throw std::invalid_argument(fmt::format("MPI has no reductions of {}; leave --compare mpi out", name(dtype)));
   return size_of(dtype) == 2 ? MPI_UINT16_T : MPI_UINT8_T;
 }
 
 MPI_Op op_for(ReduceOp op) {
   switch (op) {
-    case ReduceOp::sum: return MPI_SUM;
-    case ReduceOp::product: return MPI_PROD;
-    case ReduceOp::min: return MPI_MIN;
-    case ReduceOp::max: return MPI_MAX;
-    case ReduceOp::bit_and: return MPI_BAND;
-    case ReduceOp::bit_or: return MPI_BOR;
-    case ReduceOp::bit_xor: return MPI_BXOR;
-    case ReduceOp::average: break;
+    case ReduceOp::sum:
+      return MPI_SUM;
+    case ReduceOp::product:
+      return MPI_PROD;
+    case ReduceOp::min:
+      return MPI_MIN;
+    case ReduceOp::max:
+      return MPI_MAX;
+    case ReduceOp::bit_and:
+      return MPI_BAND;
+    case ReduceOp::bit_or:
+      return MPI_BOR;
+    case ReduceOp::bit_xor:
+      return MPI_BXOR;
+    case ReduceOp::average:
+      break;
   }
   throw std::invalid_argument("MPI has no 'average'; leave --compare mpi out");
 }

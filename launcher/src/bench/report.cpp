@@ -16,8 +16,8 @@ void print_header(const BenchOptions& options, const RunDescription& run) {
   fmt::print("#\n#{:>12} {:>12} {:>8} {:>7} {:>10} {:>8} {:>8} {:>7}", "size", "count", "type", "redop", "time", "algbw",
              "busbw", "#wrong");
   for (const std::string& peer : options.compare) fmt::print(" {:>12} {:>7}", peer + " time", "ratio");
-  fmt::print("\n#{:>12} {:>12} {:>8} {:>7} {:>10} {:>8} {:>8} {:>7}", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)",
-             "");
+  fmt::print("\n#{:>12} {:>12} {:>8} {:>7} {:>10} {:>8} {:>8} {:>7}", "(B)", "(elements)", "", "", "(us)", "(GB/s)",
+             "(GB/s)", "");
   for (std::size_t i = 0; i < options.compare.size(); ++i) fmt::print(" {:>12} {:>7}", "(us)", "");
   fmt::print("\n");
 }

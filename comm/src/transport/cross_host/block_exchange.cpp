@@ -82,7 +82,8 @@ Progress exchange_blocks(LanePart& part) {
   for (int step = 0; step < members; ++step) {
     const int to = (part.me + step) % members, from = (part.me - step + members) % members;
     if (part.shape.members[from].host != part.host) {
-      moving.push_back(part.receive(from, ucx::Channel::block, 0, call.destination_data + from * call.block(), call.block()));
+      moving.push_back(
+          part.receive(from, ucx::Channel::block, 0, call.destination_data + from * call.block(), call.block()));
     } else {
       std::byte* source = nullptr;
       co_await until([&] {

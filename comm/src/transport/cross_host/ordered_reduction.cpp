@@ -20,7 +20,7 @@ constexpr int all_hosts = -1;
 struct Piece {
   std::size_t begin = 0;  ///< element of the source
   std::size_t count = 0;
-  int host = all_hosts;   ///< that needs the result
+  int host = all_hosts;         ///< that needs the result
   std::byte* result = nullptr;  ///< where it goes on this host, if it is needed here
 };
 
@@ -85,8 +85,10 @@ void OrderedReduction::make_pieces() {
     case Operation::reduce: {
       const int root_host = part_.shape.members[call_.root()].host;
       std::byte* result = nullptr;
-      if (part_.me == call_.root()) result = call_.destination_data + own.begin * element_;
-      else if (part_.host == root_host) result = call_.scratch_data;
+      if (part_.me == call_.root())
+        result = call_.destination_data + own.begin * element_;
+      else if (part_.host == root_host)
+        result = call_.scratch_data;
       add_pieces(own.begin, own.count, root_host, result);
       break;
     }
@@ -94,8 +96,10 @@ void OrderedReduction::make_pieces() {
       for (int member = 0; member < part_.shape.size(); ++member) {
         const auto& owner = part_.shape.members[member];
         std::byte* result = nullptr;
-        if (member == part_.me) result = call_.destination_data + own.begin * element_;
-        else if (owner.host == part_.host) result = call_.scratch_data + owner.local_index * owner_stride();
+        if (member == part_.me)
+          result = call_.destination_data + own.begin * element_;
+        else if (owner.host == part_.host)
+          result = call_.scratch_data + owner.local_index * owner_stride();
         add_pieces(static_cast<std::size_t>(member) * count + own.begin, own.count, owner.host, result);
       }
     }
@@ -136,8 +140,8 @@ Progress OrderedReduction::forward(std::size_t index) {
         co_await until([&held] { return held.done(); });
         held = ucx::Request();
       }
-      receives[asked % window] = part_.receive(before, ucx::Channel::forward, static_cast<std::uint32_t>(index), slot(asked),
-                                               pieces_[asked].count * reducer.accumulator_size);
+      receives[asked % window] = part_.receive(before, ucx::Channel::forward, static_cast<std::uint32_t>(index),
+                                               slot(asked), pieces_[asked].count * reducer.accumulator_size);
     }
     ucx::Request& received = receives[i % window];
     ucx::Request& sent = sends[i % window];
@@ -189,8 +193,8 @@ Progress OrderedReduction::backward() {
     receives.pop_front();
     const Piece& piece = *wanted[i];
     if (piece.host == all_hosts && place + 1 < chain_.size()) {
-      sends.push_back(part_.send(part_.partner(chain_[place + 1]), ucx::Channel::backward, 0, piece.result,
-                                 piece.count * element_));
+      sends.push_back(
+          part_.send(part_.partner(chain_[place + 1]), ucx::Channel::backward, 0, piece.result, piece.count * element_));
     }
     while (sends.size() > window) {
       ucx::Request& sent = sends.front();

@@ -45,8 +45,8 @@ struct alignas(64) TransferSlot {
   std::uint64_t bytes;
   std::uint64_t failed;
   BufferPlace source;
-  std::atomic<std::uint64_t> taken;   ///< number of the transfer that the receiver has finished with
-  std::atomic<std::uint64_t> refused; ///< not 0: it had another size; what the receiver expected, plus one
+  std::atomic<std::uint64_t> taken;    ///< number of the transfer that the receiver has finished with
+  std::atomic<std::uint64_t> refused;  ///< not 0: it had another size; what the receiver expected, plus one
 };
 
 /// A member's own words, apart from the slots.
@@ -71,9 +71,7 @@ class GroupPage {
     return slots_at(members) + members * slots_per_member * sizeof(Slot) + 2 * remote_bytes;
   }
 
-  [[nodiscard]] MemberLine& line(std::size_t member) const noexcept {
-    return reinterpret_cast<MemberLine*>(base_)[member];
-  }
+  [[nodiscard]] MemberLine& line(std::size_t member) const noexcept { return reinterpret_cast<MemberLine*>(base_)[member]; }
   [[nodiscard]] TransferSlot& transfer(std::size_t from, std::size_t to) const noexcept {
     return reinterpret_cast<TransferSlot*>(base_ + transfers_at(members_))[from * members_ + to];
   }

@@ -84,7 +84,7 @@ Progress HostCollective::all_reduce() {
     const int member = (me_ + step) % members_;
     const Shard part = shard(member);
     copy_bytes(call_.destination_data + part.begin * call_.element(), buffers[member] + part.begin * call_.element(),
-         part.count * call_.element());
+               part.count * call_.element());
   }
   co_await meet(2);
 }
@@ -161,7 +161,7 @@ Progress HostCollective::all_to_all() {
   for (int step = 0; step < members_; ++step) {
     const int member = (me_ + step) % members_;
     copy_bytes(call_.destination_data + static_cast<std::size_t>(member) * call_.block(),
-         sources[member] + static_cast<std::size_t>(me_) * call_.block(), call_.block());
+               sources[member] + static_cast<std::size_t>(me_) * call_.block(), call_.block());
   }
   co_await meet(1);
 }
@@ -176,17 +176,32 @@ std::size_t shard_grain(const CollectiveCall& call) noexcept {
 Progress host_collective(Communicator& communicator, const CollectiveCall& call, const Meeting& meeting) {
   HostCollective collective(communicator, call, meeting);
   switch (call.operation()) {
-    case Operation::all_reduce: co_await collective.all_reduce(); break;
-    case Operation::reduce: co_await collective.reduce(); break;
-    case Operation::reduce_scatter: co_await collective.reduce_scatter(); break;
-    case Operation::all_gather: co_await collective.all_gather(); break;
-    case Operation::broadcast: co_await collective.from_root(0); break;
+    case Operation::all_reduce:
+      co_await collective.all_reduce();
+      break;
+    case Operation::reduce:
+      co_await collective.reduce();
+      break;
+    case Operation::reduce_scatter:
+      co_await collective.reduce_scatter();
+      break;
+    case Operation::all_gather:
+      co_await collective.all_gather();
+      break;
+    case Operation::broadcast:
+      co_await collective.from_root(0);
+      break;
     case Operation::scatter:
       co_await collective.from_root(static_cast<std::size_t>(communicator.index) * call.block());
       break;
-    case Operation::gather: co_await collective.gather(); break;
-    case Operation::all_to_all: co_await collective.all_to_all(); break;
-    case Operation::barrier: break;
+    case Operation::gather:
+      co_await collective.gather();
+      break;
+    case Operation::all_to_all:
+      co_await collective.all_to_all();
+      break;
+    case Operation::barrier:
+      break;
   }
 }
 

@@ -31,9 +31,7 @@ class PeerPages : public std::enable_shared_from_this<PeerPages> {
 
  private:
   using Key = std::uint64_t;
-  static Key key(RankId peer, std::uint64_t page_id) noexcept {
-    return (static_cast<Key>(peer.value) << 40U) | page_id;
-  }
+  static Key key(RankId peer, std::uint64_t page_id) noexcept { return (static_cast<Key>(peer.value) << 40U) | page_id; }
   void released(std::uint64_t page_id);
 
   PeerLinks& links_;

@@ -1,7 +1,7 @@
 #include "transport/ucx/worker.hpp"
 
-#include <fmt/format.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 
@@ -120,8 +120,8 @@ ucp_ep_h Worker::endpoint(RankId to) {
   if (known != endpoints_.end()) return known->second;
   auto data = std::make_unique<EndpointData>(EndpointData{this, to});
   ucp_ep_params_t parameters{};
-  parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                          UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  parameters.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   parameters.address = reinterpret_cast<const ucp_address_t*>(addresses_.at(to.value).data());
   parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   parameters.err_handler.arg = data.get();

@@ -36,7 +36,9 @@ std::string HostDriver::device_name() const {
   return "host";
 }
 
-std::unique_ptr<MappedPage> HostDriver::make_page(std::size_t size_bytes) { return std::make_unique<MappedPage>(size_bytes); }
+std::unique_ptr<MappedPage> HostDriver::make_page(std::size_t size_bytes) {
+  return std::make_unique<MappedPage>(size_bytes);
+}
 
 std::unique_ptr<DriverStream> HostDriver::make_stream(StreamId id) {
   return std::make_unique<StreamReference>(streams_.add(id, bell_));

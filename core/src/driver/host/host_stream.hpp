@@ -17,12 +17,8 @@ class HostStream final : public DriverStream {
   std::uint64_t enqueue(std::unique_ptr<StreamOperation> operation) override;
   [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return queue_.pushed(); }
   [[nodiscard]] const std::atomic<std::uint64_t>* done_count() const noexcept override { return queue_.popped_count(); }
-  [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override {
-    return queue_.popped() >= ticket;
-  }
-  [[nodiscard]] bool empty() const noexcept {
-    return queue_.popped() == queue_.pushed();
-  }
+  [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override { return queue_.popped() >= ticket; }
+  [[nodiscard]] bool empty() const noexcept { return queue_.popped() == queue_.pushed(); }
 
   [[nodiscard]] StreamId id() const noexcept { return id_; }
 
