@@ -106,7 +106,7 @@ TEST_F(Transfers, AFailedSourceTaintsTheDestination) {
     EXPECT_THROW(client_.read(in), PeerFailed);
   } else {
     EXPECT_NO_THROW(client_.sync_buffers(std::span<const Handle>(&in, 1)));
-    client_.read(in);
+    EXPECT_EQ(client_.read(in).size(), 64U);
   }
   group_.sync_transfers(client_, next_);
   EXPECT_EQ(group_.broken(), nullptr);
