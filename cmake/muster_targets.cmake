@@ -7,6 +7,10 @@ target_compile_options(muster_build_settings INTERFACE
 if(MUSTER_SANITIZE)
   target_compile_options(muster_build_settings INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(muster_build_settings INTERFACE -fsanitize=${MUSTER_SANITIZE})
+  if(MUSTER_SANITIZE MATCHES "address|thread")
+    target_sources(muster_build_settings INTERFACE
+      $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${PROJECT_SOURCE_DIR}/tests/support/keep_modules.cpp>)
+  endif()
 endif()
 
 # muster_library(name SOURCES ...): one layer. Public headers in include/, private ones in src/.
