@@ -144,11 +144,14 @@ void WorldState::connect_hosts(Deadline deadline) {
   std::map<int, std::string> addresses;
   for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) addresses[rank] = all[rank];
   fabric_->ucx->set_addresses(std::move(addresses));
+  fabric_->ucx->on_peer_failure(
+      [fabric = fabric_.get()](RankId rank, const std::string& how) { fabric->links.lose_soon(rank, how); });
   for (const Client& client : fabric_->clients) client.add_progress(fabric_->ucx);
 }
 
 bool WorldState::shutdown(Deadline deadline) {
   if (ended_) return true;
+  groups_.expect_departures();
   fabric_->links.say_goodbye();
   const bool all_came = bootstrap_->finish(deadline);
   end("the world was shut down");

@@ -217,6 +217,10 @@ void PeerLinks::lose(RankId rank, const std::string& how) {
   if (on_lost_) on_lost_(rank, how);
 }
 
+void PeerLinks::lose_soon(RankId rank, std::string how) {
+  asio::post(context_, [this, rank, how = std::move(how)] { lose(rank, how); });
+}
+
 void PeerLinks::say_goodbye() {
   asio::post(context_, [this] {
     for (const auto& connection : connections_) {

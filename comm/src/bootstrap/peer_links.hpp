@@ -61,6 +61,9 @@ class PeerLinks {
 
   /// `descriptor`, if any, is duplicated before the call returns. Dropped where the rank is lost.
   void send(RankId to, MessageType type, std::string payload, int descriptor = -1);
+  /// Something else than a control link has failed towards a rank: treated as its loss, unless it has said goodbye. Any
+  /// thread.
+  void lose_soon(RankId rank, std::string how);
   /// Tells all connected ranks that this one ends in order.
   void say_goodbye();
   /// Closes everything. On the I/O thread, or when it has stopped.

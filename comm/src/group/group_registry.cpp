@@ -159,6 +159,7 @@ void GroupRegistry::on_page(const std::string& payload, UniqueFd descriptor) {
 }
 
 void GroupRegistry::lose(RankId rank, const std::string& how) {
+  if (departures_expected_.load()) return;
   std::vector<std::shared_ptr<GroupState>> broken;
   {
     const std::lock_guard lock(mutex_);

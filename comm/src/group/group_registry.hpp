@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,8 @@ class GroupRegistry {
   std::shared_ptr<GroupState> get(const std::vector<DeviceId>& devices);
   /// A rank is gone: breaks every group that it is in.
   void lose(RankId rank, const std::string& how);
+  /// The ranks end in order from now on: one that goes is not lost.
+  void expect_departures() { departures_expected_.store(true); }
   /// Ends all groups with `failure`.
   void close(const Failure& failure);
   /// At the first rank of a group: which of its ranks have not joined. Elsewhere empty.
@@ -47,6 +50,7 @@ class GroupRegistry {
   std::map<Key, Entry> groups_;
   std::map<int, std::string> lost_;
   std::uint32_t next_number_ = 1;
+  std::atomic<bool> departures_expected_{false};
 };
 
 }  // namespace muster::detail

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "muster/collective_error.hpp"
 #include "muster/error.hpp"
 
 namespace muster::detail::ucx {
@@ -150,9 +151,12 @@ Request Worker::send(RankId to, ucp_tag_t tag, const void* data, std::size_t siz
     done.finished.store(true, std::memory_order_release);
   };
   const std::lock_guard lock(mutex_);
+  state->peer = to.value;
   void* request = ucp_tag_send_nbx(endpoint(to), data, size, tag, &parameters);
-  if (UCS_PTR_IS_ERR(request)) check(UCS_PTR_STATUS(request), "ucp_tag_send_nbx");
-  if (request == nullptr) {
+  if (UCS_PTR_IS_ERR(request)) {
+    state->status = UCS_PTR_STATUS(request);  // told by done(), as any other failure
+    state->finished.store(true, std::memory_order_release);
+  } else if (request == nullptr) {
     state->finished.store(true, std::memory_order_release);
   } else {
     state->native = request;
@@ -247,10 +251,22 @@ Request& Request::operator=(Request&& other) noexcept {
   return *this;
 }
 
+namespace {
+bool path_is_gone(ucs_status_t status) {
+  return status == UCS_ERR_ENDPOINT_TIMEOUT || status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_UNREACHABLE ||
+         status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_REJECTED || status == UCS_ERR_IO_ERROR ||
+         status == UCS_ERR_CANCELED;
+}
+}  // namespace
+
 bool Request::done() {
   if (!state_->finished.load(std::memory_order_acquire)) {
     state_->worker->progress();
     if (!state_->finished.load(std::memory_order_acquire)) return false;
+  }
+  if (state_->status != UCS_OK && state_->peer >= 0 && path_is_gone(state_->status)) {
+    throw PeerLost(RankId{state_->peer}, fmt::format("rank {} is lost: the UCX path to it failed: {}", state_->peer,
+                                                     ucs_status_string(state_->status)));
   }
   check(state_->status, "a UCX transfer");
   return true;

@@ -33,7 +33,7 @@ class Request {
   Request& operator=(Request&& other) noexcept;
   ~Request();
 
-  /// Drives the worker; true when finished. Throws where it failed.
+  /// Drives the worker; true when finished. Throws where it failed: PeerLost if the path to the receiver is gone.
   bool done();
   /// Bytes received. After done().
   [[nodiscard]] std::size_t size() const noexcept;
@@ -47,6 +47,7 @@ class Request {
     std::atomic<bool> finished{false};
     ucs_status_t status = UCS_OK;
     std::size_t size = 0;
+    int peer = -1;  // rank that a send goes to
   };
   explicit Request(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
