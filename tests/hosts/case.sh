@@ -24,7 +24,7 @@ import json, sys
 run = json.loads(sys.argv[1])
 assert run["ranks"] == 4 and run["hosts"] == 2, run
 paths = run["path"]
-assert sum("direct" in p for p in paths) == 1 and sum("over UCX tcp" in p for p in paths) == 2, paths
+assert sum("direct" in p for p in paths) == 4 and sum("over UCX tcp" in p for p in paths) == 8, paths
 assert all(point["errors"] == 0 for point in run["points"])
 ' "$out" || fail "the paths are not: mapped memory inside a host, UCX between" ;;
 *) fail "there is no case $2" ;;

@@ -99,7 +99,8 @@ class ClientGroup {
   void all_reduce(std::span<const Handle> sources, std::span<const Handle> destinations, Dtype dtype, ReduceOp op,
                   CollectiveOptions options = {}) const;
 
-  /// The collectives that `issue` calls on this thread are handed to each device together, in their order.
+  /// The operations that `issue` calls on this thread are handed to each device together, in their order. If it throws,
+  /// none of them is issued.
   void batch(const std::function<void()>& issue) const;
 
   /// What broke the group, or null.

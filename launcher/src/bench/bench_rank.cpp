@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/bench_command.hpp"
 #include "bench/bench_points.hpp"
@@ -129,6 +130,33 @@ class Agreement {
   std::vector<Client> clients_;
 };
 
+/// How every pair of ranks reaches each other, a line each, told to all ranks.
+std::vector<std::string> paths_of_all(const ClientGroup& group, Agreement& agreement) {
+  const std::string own = fmt::format("{}\n", fmt::join(group.paths(), "\n"));
+  const auto longest = static_cast<std::size_t>(agreement.reduce(static_cast<double>(own.size()), ReduceOp::max));
+  const auto clients = group.local_clients();
+  std::vector<Handle> all;
+  for (const Client& client : clients) {
+    // The first device of each rank speaks for it.
+    std::vector<char> text(longest, '\0');
+    if (client.device_id() == clients.front().device_id()) std::copy(own.begin(), own.end(), text.begin());
+    all.push_back(client.empty(longest * static_cast<std::size_t>(group.size())));
+    group.all_gather(client, client.create_from_slice<char>(std::span<const char>(text)), all.back());
+  }
+  if (clients.size() > 1) {
+    for (const Client& client : clients) client.flush();
+  }
+  std::vector<std::string> lines;
+  const Bytes bytes = clients.front().read(all.front());
+  std::string line;
+  for (const char letter : bytes.as<char>()) {
+    if (letter == '\n') lines.push_back(std::exchange(line, {}));
+    if (letter != '\n' && letter != '\0') line += letter;
+  }
+  for (const Client& client : clients) client.sync();
+  return lines;
+}
+
 /// Runs of one competitor: as many operations per round as fill a few milliseconds.
 template <class Fill, class Repeat>
 double one_round(Agreement& agreement, unsigned turn, int repeats, Fill fill, Repeat repeat) {
@@ -207,7 +235,7 @@ int bench_rank(const BenchOptions& options) {
   }
   Agreement agreement(group);
   agreement.barrier();
-  const RunDescription run{world.size(), group.size(), world.host_count(), group.paths()};
+  const RunDescription run{world.size(), group.size(), world.host_count(), paths_of_all(group, agreement)};
   const bool speaks = world.rank() == RankId{0};
   if (speaks && !options.json) print_header(options, run);
   std::vector<PointResult> points;
