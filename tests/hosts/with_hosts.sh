@@ -1,32 +1,29 @@
 #!/usr/bin/env bash
 # Makes two hosts, runs a command with MUSTER_LAUNCH_AGENT set to reach them, and takes them down again.
 # Usage: with_hosts.sh COMMAND…    The hosts are musterA (10.94.7.2) and musterB (10.94.7.3).
-# Exit status 77, with the reason, where network namespaces cannot be made.
+# Exit status 77, with the reason, where namespaces cannot be made.
+#
+# All of it lives in namespaces of this run: names of links and hosts cannot meet those of another run (the kernel deletes
+# a network namespace's links some time after the namespace), and when the command ends, the kernel ends what it left.
 set -u
 here=$(dirname "$(readlink -f "$0")")
-hosts=(musterA musterB)
 
-[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces need root"; exit 77; }
-ip netns add muster-probe 2>/dev/null && ip netns delete muster-probe ||
-  { echo "skipped: this machine does not allow network namespaces"; exit 77; }
-
-take_down() {
-  for host in "${hosts[@]}"; do
-    ip netns pids "$host" 2>/dev/null | xargs -r kill -KILL 2>/dev/null
-    ip netns delete "$host" 2>/dev/null
-  done
-  ip link delete musterbr 2>/dev/null
-}
-take_down
-trap take_down EXIT
-trap 'exit 130' INT TERM
+if [ "${MUSTER_TEST_HOSTS:-}" != inside ]; then
+  own=(--net --mount --pid --fork --kill-child --mount-proc)
+  [ "$(id -u)" = 0 ] || own+=(--user --map-root-user)
+  why=$(unshare "${own[@]}" true 2>&1) || { echo "skipped: this machine does not allow network namespaces: $why"; exit 77; }
+  MUSTER_TEST_HOSTS=inside exec unshare "${own[@]}" "$0" "$@"
+fi
 
 set -e
+mount --make-rprivate /
+mount -t tmpfs none /run
+ip link set lo up
 ip link add musterbr type bridge
 ip addr add 10.94.7.1/24 dev musterbr
 ip link set musterbr up
 number=2
-for host in "${hosts[@]}"; do
+for host in musterA musterB; do
   ip netns add "$host"
   ip link add "veth$number" type veth peer name eth0 netns "$host"
   ip link set "veth$number" master musterbr up
@@ -35,6 +32,6 @@ for host in "${hosts[@]}"; do
   ip netns exec "$host" ip link set lo up
   number=$((number + 1))
 done
-export MUSTER_LAUNCH_AGENT=$here/agent.sh
 set +e
-"$@"
+# Not exec: this shell is the first process of its namespace, and takes in the orphans of the command.
+MUSTER_LAUNCH_AGENT=$here/agent.sh "$@"
