@@ -8,6 +8,8 @@ std::string_view name(Backend backend) noexcept {
   switch (backend) {
     case Backend::host:
       return "host";
+    case Backend::cuda:
+      return "cuda";
   }
   return "unknown";
 }

@@ -8,6 +8,10 @@ std::string_view name(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::usage:
       return "usage";
+    case ErrorCode::service_mismatch:
+      return "service mismatch";
+    case ErrorCode::already_registered:
+      return "already registered";
     case ErrorCode::foreign_handle:
       return "foreign handle";
     case ErrorCode::out_of_memory:
@@ -48,6 +52,17 @@ ForeignHandle::ForeignHandle(std::string handle_service, std::string client_serv
                              handle_service, client_service)),
       handle_service_(std::move(handle_service)),
       client_service_(std::move(client_service)) {}
+
+ServiceMismatch::ServiceMismatch(const std::string& asked, const std::string& service)
+    : TypedError(
+          ErrorCode::service_mismatch,
+          fmt::format("storage of the backend {} was asked for, but the buffer belongs to {}; ask for the resource type "
+                      "of its backend",
+                      asked, service)) {}
+
+AlreadyRegistered::AlreadyRegistered(const std::string& device)
+    : TypedError(ErrorCode::already_registered,
+                 fmt::format("device {} has a server already; register before the first Client::load", device)) {}
 
 LaunchFailed::LaunchFailed(const std::string& kernel, const std::string& reason)
     : TypedError(ErrorCode::launch_failed, fmt::format("kernel '{}' failed: {}", kernel, reason)), kernel_(kernel) {}

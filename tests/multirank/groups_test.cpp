@@ -50,6 +50,22 @@ TEST(Groups, TheOrderOfTheDevicesIsTheOrderOfTheMembers) {
   expect_sum(group, 1000);
 }
 
+TEST(Groups, ACollectiveInPlaceLeavesLazyReadsAsTheyWere) {
+  const ClientGroup group = world().group();
+  for (const std::size_t count : {3U, 300'000U}) {
+    std::vector<std::pair<Bytes, float>> reads;
+    for (const Client& client : group.local_clients()) {
+      const auto own = static_cast<float>(group.index_of(client) + 1);
+      const Handle values = client.create_from_slice<float>(filled(count, own));
+      reads.emplace_back(client.read_lazy(values), own);
+      group.all_reduce(client, values, values, Dtype::f32, ReduceOp::max);
+      reads.emplace_back(client.read_lazy(values), static_cast<float>(group.size()));
+      group.broadcast(client, values, values, 0);
+    }
+    for (const auto& [bytes, expected] : reads) EXPECT_EQ(bytes.as<float>()[count - 1], expected);
+  }
+}
+
 TEST(Groups, FormInOppositeOrdersOnTheRanks) {
   // Each round has two groups that no round before had: the device list is another permutation.
   auto devices = world().all_devices();

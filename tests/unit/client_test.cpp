@@ -10,15 +10,14 @@
 #include <numeric>
 #include <thread>
 
+#include "support/fresh_device.hpp"
+
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 
-Client new_device(DeviceOptions options = {}) {
-  static std::atomic<int> next{100};
-  return Client::load({Backend::host, {0}, next++}, options);
-}
+using test::new_device;
 
 std::vector<float> iota(std::size_t count) {
   std::vector<float> values(count);

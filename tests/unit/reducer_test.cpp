@@ -89,6 +89,34 @@ TEST(Reducers, AllInstructionSetsGiveTheSameBits) {
 #endif
 }
 
+// Slices may begin at any byte, and so do blocks in the slots of small operations.
+TEST(Reducers, AssumeNothingOfTheAlignmentOfElements) {
+  constexpr std::size_t count = 77;
+  for (const Dtype dtype : all_dtypes) {
+    const std::size_t size = count * size_of(dtype);
+    std::vector<std::vector<std::byte>> inputs, shifted;
+    std::vector<const void*> sources, shifted_sources;
+    for (int rank = 0; rank < 3; ++rank) {
+      inputs.push_back(test::input_bytes(dtype, rank, 0, count));
+      shifted.emplace_back(size + 1);
+      std::memcpy(shifted.back().data() + 1, inputs.back().data(), size);
+    }
+    for (int rank = 0; rank < 3; ++rank) {
+      sources.push_back(inputs[rank].data());
+      shifted_sources.push_back(shifted[rank].data() + 1);
+    }
+    for (const ReduceOp op : all_reduce_ops) {
+      if (!supports(dtype, op)) continue;
+      for (const std::size_t ranks : {2U, 3U}) {
+        std::vector<std::byte> expected(size), result(size + 1);
+        reducer_for(dtype, op).reduce(expected.data(), sources.data(), ranks, count);
+        reducer_for(dtype, op).reduce(result.data() + 1, shifted_sources.data(), ranks, count);
+        EXPECT_EQ(std::memcmp(expected.data(), result.data() + 1, size), 0) << name(dtype) << " " << name(op);
+      }
+    }
+  }
+}
+
 TEST(Reducers, NamesAndSupportAgree) {
   for (const ReduceOp op : all_reduce_ops) EXPECT_EQ(reduce_op_of(name(op)), op);
   for (const Dtype dtype : all_dtypes) EXPECT_EQ(dtype_of(name(dtype)), dtype);

@@ -101,8 +101,8 @@ CollectiveCall make_call(Operation operation, std::size_t block, const Handle& s
   call.fingerprint.operation = operation;
   call.fingerprint.bytes = block;
   call.fingerprint.root = root;
-  call.source = source;
-  call.destination = destination;
+  if (source.valid()) call.source = source.for_work();
+  if (destination.valid()) call.destination = destination.for_work();
   return call;
 }
 
@@ -267,7 +267,7 @@ void issue_transfer(const std::shared_ptr<GroupState>& group, const Client& clie
     throw UsageError(fmt::format("member {} cannot transfer with member {}: the {} has members 0 to {}", communicator.index,
                                  peer, group->describe(), group->shape().size() - 1));
   }
-  submit(client, [group, &communicator, handle, peer, direction](DeviceContext& device) {
+  submit(client, [group, &communicator, handle = handle.for_work(), peer, direction](DeviceContext& device) {
     auto& lanes = direction == detail::Direction::send ? communicator.sends : communicator.receives;
     auto& lane = lanes.try_emplace(peer, Communicator::TransferLane{make_stream_id(), 0}).first->second;
     ++lane.number;

@@ -74,6 +74,19 @@ struct Xor {
   }
 };
 
+// Elements stand where blocks of odd sizes put them, so nothing is assumed of their alignment. Compilers make one
+// instruction of each of these.
+template <class T>
+T get(const std::byte* elements, std::size_t index) {
+  T value;
+  std::memcpy(&value, elements + index * sizeof(T), sizeof(T));
+  return value;
+}
+template <class T>
+void put(std::byte* elements, std::size_t index, T value) {
+  std::memcpy(elements + index * sizeof(T), &value, sizeof(T));
+}
+
 /// Loads, adds and stores elements of T with Op, accumulating in A.
 template <class T, class Op, class A, bool average>
 struct Kernels {
@@ -81,28 +94,30 @@ struct Kernels {
 
   static void load(void* accumulator, const void* source, std::size_t count) {
     auto* a = static_cast<A*>(accumulator);
-    const auto* s = static_cast<const T*>(source);
+    const auto* s = static_cast<const std::byte*>(source);
 #pragma GCC ivdep
-    for (std::size_t i = 0; i < count; ++i) a[i] = static_cast<A>(Element<T>::load(s[i]));
+    for (std::size_t i = 0; i < count; ++i) a[i] = static_cast<A>(Element<T>::load(get<T>(s, i)));
   }
   static void add(void* accumulator, const void* source, std::size_t count) {
     auto* a = static_cast<A*>(accumulator);
-    const auto* s = static_cast<const T*>(source);
+    const auto* s = static_cast<const std::byte*>(source);
 #pragma GCC ivdep
-    for (std::size_t i = 0; i < count; ++i) a[i] = Op::template apply<A>(a[i], static_cast<A>(Element<T>::load(s[i])));
+    for (std::size_t i = 0; i < count; ++i) {
+      a[i] = Op::template apply<A>(a[i], static_cast<A>(Element<T>::load(get<T>(s, i))));
+    }
   }
   static void finish(void* destination, const void* accumulator, std::size_t count, std::size_t ranks) {
-    auto* d = static_cast<T*>(destination);
+    auto* d = static_cast<std::byte*>(destination);
     const auto* a = static_cast<const A*>(accumulator);
     if constexpr (average) {
       const A divisor = static_cast<A>(ranks);
 #pragma GCC ivdep
       for (std::size_t i = 0; i < count; ++i) {
-        d[i] = Element<T>::store(static_cast<typename Element<T>::Accumulator>(a[i] / divisor));
+        put<T>(d, i, Element<T>::store(static_cast<typename Element<T>::Accumulator>(a[i] / divisor)));
       }
     } else {
 #pragma GCC ivdep
-      for (std::size_t i = 0; i < count; ++i) d[i] = Element<T>::store(a[i]);
+      for (std::size_t i = 0; i < count; ++i) put<T>(d, i, Element<T>::store(a[i]));
     }
   }
   static void reduce(void* destination, const void* const* sources, std::size_t sources_count, std::size_t count) {
@@ -112,17 +127,20 @@ struct Kernels {
     alignas(64) A accumulator[block];
     for (std::size_t at = 0; at < count; at += block) {
       const std::size_t now = count - at < block ? count - at : block;
-      load(accumulator, static_cast<const T*>(sources[0]) + at, now);
-      for (std::size_t s = 1; s < sources_count; ++s) add(accumulator, static_cast<const T*>(sources[s]) + at, now);
-      finish(static_cast<T*>(destination) + at, accumulator, now, sources_count);
+      const std::size_t offset = at * sizeof(T);
+      load(accumulator, static_cast<const std::byte*>(sources[0]) + offset, now);
+      for (std::size_t s = 1; s < sources_count; ++s) {
+        add(accumulator, static_cast<const std::byte*>(sources[s]) + offset, now);
+      }
+      finish(static_cast<std::byte*>(destination) + offset, accumulator, now, sources_count);
     }
   }
   static void reduce_pair(void* destination, const void* first, const void* second, std::size_t count) {
-    auto* d = static_cast<T*>(destination);
-    const auto* a = static_cast<const T*>(first);
-    const auto* b = static_cast<const T*>(second);
+    auto* d = static_cast<std::byte*>(destination);
+    const auto* a = static_cast<const std::byte*>(first);
+    const auto* b = static_cast<const std::byte*>(second);
 #pragma GCC ivdep
-    for (std::size_t i = 0; i < count; ++i) d[i] = Op::template apply<T>(a[i], b[i]);
+    for (std::size_t i = 0; i < count; ++i) put<T>(d, i, Op::template apply<T>(get<T>(a, i), get<T>(b, i)));
   }
   static constexpr Reducer reducer() { return {sizeof(A), &load, &add, &finish, &reduce}; }
 };

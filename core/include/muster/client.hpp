@@ -6,21 +6,39 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "muster/bytes.hpp"
 #include "muster/deadline.hpp"
 #include "muster/device.hpp"
+#include "muster/device_properties.hpp"
 #include "muster/device_work.hpp"
 #include "muster/future.hpp"
 #include "muster/handle.hpp"
 #include "muster/kernel.hpp"
+#include "muster/layout.hpp"
+#include "muster/memory_report.hpp"
 
 namespace muster {
 
 namespace detail {
 class DeviceService;
 }
+
+/// Which bytes Client::staging() moves.
+enum class StagingScope : std::uint8_t {
+  all,
+  files_only,  ///< those of mapped files, so that a device's copy does not wait for the disk
+};
+
+/// The memory of a buffer on a host device.
+struct HostResource {
+  static constexpr Backend backend = Backend::host;
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
 
 /// A handle to a device actor, with a current stream: that of the calling thread unless one is set.
 ///
@@ -39,12 +57,19 @@ class Client {
   [[nodiscard]] DeviceId device_id() const noexcept;
   [[nodiscard]] ServiceId service_id() const noexcept { return {device_id()}; }
   [[nodiscard]] std::string name() const;
+  /// What the device is, what it can do, and what its measurements hold for. Computed once; valid as long as the process.
+  [[nodiscard]] const DeviceProperties& properties() const;
+  [[nodiscard]] const DeviceFeatures& features() const;
+  /// Names hardware on which a measurement of this device holds: for keys of caches.
+  [[nodiscard]] const std::string& hardware_identity() const;
+  /// What kernels for this device are compiled for.
+  [[nodiscard]] const TargetProperties& target_properties() const;
 
   /// This client uses `stream` from now on, whatever thread calls. For integrators.
   void set_stream(StreamId stream) noexcept { stream_ = stream; }
   [[nodiscard]] StreamId stream() const;
 
-  /// Enqueues an allocation holding `bytes`.
+  /// Enqueues an allocation holding `bytes`. Bytes of a lazy read are taken over in stream order, without blocking.
   [[nodiscard]] Handle create(Bytes bytes) const;
   /// Enqueues an allocation holding a copy of `values`; they may change as soon as the call returns.
   template <class T>
@@ -53,6 +78,17 @@ class Client {
   }
   /// Enqueues an allocation of undefined content. A failed one taints the handle.
   [[nodiscard]] Handle empty(std::size_t size_bytes) const;
+  /// Enqueues a tensor laid out by the policy of the device. Throws UsageError where the bytes do not fill the shape.
+  [[nodiscard]] MemoryLayout create_tensor(Bytes bytes, std::vector<std::size_t> shape, std::size_t element_size) const;
+  /// Several tensors in one allocation, each with a slice of it as its handle.
+  [[nodiscard]] std::vector<MemoryLayout> create_tensors(std::vector<TensorData> tensors) const;
+  [[nodiscard]] MemoryLayout empty_tensor(std::vector<std::size_t> shape, std::size_t element_size) const;
+  [[nodiscard]] std::vector<MemoryLayout> empty_tensors(std::span<const TensorShape> tensors) const;
+  template <class T>
+  [[nodiscard]] MemoryLayout create_tensor_from_slice(std::span<const T> values, std::vector<std::size_t> shape) const {
+    return create_tensor(Bytes::copy_of(values), std::move(shape), sizeof(T));
+  }
+
   /// Enqueues a copy into the same memory. Throws UsageError where the sizes differ, ForeignHandle.
   void write(const Handle& handle, Bytes bytes) const;
   /// Enqueues a copy of all bytes between two buffers of this device. Throws UsageError where the sizes differ.
@@ -62,6 +98,54 @@ class Client {
   [[nodiscard]] Bytes read(const Handle& handle, Deadline deadline = Deadline::never()) const;
   /// Enqueues a read, and flushes.
   [[nodiscard]] Future<Bytes> read_async(const Handle& handle) const;
+  /// Blocks. Several buffers of one point of the stream; each failure is thrown once, several as Several.
+  [[nodiscard]] std::vector<Bytes> read(std::span<const Handle> handles, Deadline deadline = Deadline::never()) const;
+  /// Blocks. The elements of a tensor, packed in row-major order. Throws UsageError where other dimensions than the last
+  /// are padded, or the handle is too small.
+  [[nodiscard]] Bytes read_tensor(const TensorDescriptor& tensor, Deadline deadline = Deadline::never()) const;
+  [[nodiscard]] Future<Bytes> read_tensor_async(const TensorDescriptor& tensor) const;
+  /// Enqueues a read of the bytes as they are at this point of the stream, whatever is written later; they are fetched at
+  /// the first access, on the host backend without a copy. Until dropped, or copied for a change, they hold the handle, so
+  /// that can_mut() is false. The first access throws the failure that the buffer carries.
+  [[nodiscard]] Bytes read_lazy(const Handle& handle) const;
+  /// The same, once the buffer is known to carry no failure. Flushes.
+  [[nodiscard]] Future<Bytes> read_lazy_async(const Handle& handle) const;
+
+  /// Moves host bytes into locked memory, from which devices copy faster. Returns how many were moved: those that are
+  /// pinned or in a device already, and those for which there is no locked memory, stay as they are. Does not enqueue.
+  std::size_t staging(std::span<Bytes> bytes, StagingScope scope = StagingScope::all) const;
+
+  /// The raw storage of a buffer, for integrators: HostResource on a host device. Blocks until the buffer is allocated;
+  /// its memory stays where it is from then on. Nothing orders accesses: sync first. Throws ServiceMismatch where the
+  /// device is of another backend, the failure that the buffer carries.
+  template <class Resource>
+  [[nodiscard]] Resource get_resource(const Handle& handle) const {
+    const auto memory = resource_of(handle, Resource::backend);
+    return Resource{memory.data(), memory.size()};
+  }
+
+  /// Runs `fn`; what this client's stream allocates meanwhile is exact and never swept. The mode before returns
+  /// afterwards, also when `fn` throws.
+  template <class F>
+  auto memory_persistent_allocation(F&& fn) const {
+    const AllocationWindow window(*this, AllocationMode::persistent);
+    return std::forward<F>(fn)();
+  }
+  /// Runs `fn`; what this client's stream allocates meanwhile goes to the driver, and back to it when freed.
+  template <class F>
+  auto memory_dedicated_allocation(F&& fn) const {
+    const AllocationWindow window(*this, AllocationMode::dedicated);
+    return std::forward<F>(fn)();
+  }
+  /// Sets the mode for what the stream allocates from now on, and returns the one before. For integrators.
+  AllocationMode allocation_mode(AllocationMode mode) const;
+  /// Blocks until earlier calls were taken up. Dropped buffers whose work is done are not counted.
+  [[nodiscard]] MemoryReport memory_report(MemoryScope scope = MemoryScope::device) const;
+  /// Enqueues: appends a report to the file that MUSTER_RECORDS names. Does nothing at all where it names none.
+  void record_memory(std::string_view label) const;
+  /// Blocks. Returns to the system the memory that nothing uses. Throws UsageError while a stream of the device records a
+  /// graph.
+  void memory_cleanup() const;
 
   /// Enqueues one call of the kernel per point of `count`. A count with a zero runs nothing. A kernel that throws taints
   /// all that it would have written; one that reads tainted memory does not run, and passes the failure on.
@@ -96,7 +180,22 @@ class Client {
   void require_own(const Handle& handle) const;
 
  private:
+  /// An allocation mode that ends with the scope.
+  class AllocationWindow {
+   public:
+    AllocationWindow(const Client& client, AllocationMode mode) : client_(client), before_(client.allocation_mode(mode)) {}
+    AllocationWindow(const AllocationWindow&) = delete;
+    AllocationWindow& operator=(const AllocationWindow&) = delete;
+    ~AllocationWindow() { client_.allocation_mode(before_); }
+
+   private:
+    const Client& client_;
+    AllocationMode before_;
+  };
+
   explicit Client(std::shared_ptr<detail::DeviceService> service) : service_(std::move(service)) {}
+  [[nodiscard]] std::span<std::byte> resource_of(const Handle& handle, Backend backend) const;
+  [[nodiscard]] Handle allocate(std::size_t size_bytes, std::function<void(const Handle&)> then) const;
   std::shared_ptr<detail::DeviceService> service_;
   std::optional<StreamId> stream_;
 };

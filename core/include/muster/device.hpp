@@ -18,6 +18,7 @@ struct RankId {
 /// What drives a device.
 enum class Backend : std::uint8_t {
   host,  ///< a set of CPU cores and host memory
+  cuda,  ///< a GPU; not part of this build
 };
 
 std::string_view name(Backend backend) noexcept;
@@ -42,10 +43,21 @@ struct StreamId {
   static StreamId of_this_thread();
 };
 
+/// How a device lays out the rows (the last dimension) of new tensors.
+enum class LayoutPolicy : std::uint8_t {
+  contiguous,  ///< no gaps
+  optimized,   ///< rows are padded so that each begins on a multiple of at least 16 bytes
+};
+
 /// How a device is set up by the first Client::load. Later loads must not differ in the memory limit.
 struct DeviceOptions {
   /// Bytes that the device may reserve; an allocation beyond it fails with OutOfMemory. 0: no limit of ours.
   std::size_t memory_limit_bytes = 0;
+  /// How new tensors are laid out.
+  LayoutPolicy layout = LayoutPolicy::contiguous;
+  /// Threads that run a kernel's grid, the caller's included. 0: as many as set_kernel_threads says, else the cores that
+  /// this process may use.
+  int kernel_threads = 0;
 };
 
 }  // namespace muster

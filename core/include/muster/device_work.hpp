@@ -52,6 +52,8 @@ class StreamOperation : public Recycled {
   virtual bool accepts_tainted(const Failure&) { return false; }
   /// Whether poll may compute for long: another thread is then asked to look after the other streams.
   [[nodiscard]] virtual bool computes() const { return false; }
+  /// Whether what it writes keeps the failures that it carries: for operations that move memory, not content.
+  [[nodiscard]] virtual bool keeps_failures() const noexcept { return false; }
 };
 
 /// A point in a stream.
@@ -79,6 +81,9 @@ class DeviceContext {
   virtual void wait_for(StreamId stream, StreamPoint point) = 0;
   /// The last point enqueued to `stream`.
   virtual StreamPoint last_point(StreamId stream) = 0;
+  /// Before writer_of, where `stream` will write the buffer: what keeps lazy reads of it as they are is enqueued now, and
+  /// not with the writer.
+  virtual void prepare_to_write(StreamId stream, const Handle& handle) = 0;
   /// Watches the last operation enqueued that writes any of `handle`'s allocation.
   virtual StreamWatch writer_of(const Handle& handle) = 0;
   /// Memory for the use of this device, allocated now. Throws OutOfMemory.

@@ -11,6 +11,8 @@ namespace muster {
 /// What went wrong, grouped by what the caller does next.
 enum class ErrorCode {
   usage,                ///< fix the call
+  service_mismatch,     ///< fix the call: the device is of another backend
+  already_registered,   ///< use the server that runs, or another device
   foreign_handle,       ///< fix the call: the memory belongs to another device
   out_of_memory,        ///< free memory, or raise the limit
   launch_failed,        ///< fix the kernel
@@ -81,6 +83,18 @@ class ForeignHandle : public UsageError {
 
  private:
   std::string handle_service_, client_service_;
+};
+
+/// The raw storage of another backend was asked for.
+class ServiceMismatch : public TypedError<ServiceMismatch> {
+ public:
+  ServiceMismatch(const std::string& asked, const std::string& service);
+};
+
+/// A server was registered for a device that has one.
+class AlreadyRegistered : public TypedError<AlreadyRegistered> {
+ public:
+  explicit AlreadyRegistered(const std::string& device);
 };
 
 class OutOfMemory : public TypedError<OutOfMemory> {

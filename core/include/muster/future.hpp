@@ -22,6 +22,8 @@ class FutureState {
 
   [[nodiscard]] bool ready() const noexcept { return stage_.load(std::memory_order_acquire) == Stage::ready; }
   void fail(Failure failure);
+  /// Once ready: the failure, or null.
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
   /// Helps the device until ready. Throws TimedOut, or the failure.
   void wait(Deadline deadline) const;
   /// Arranges for `handle` to be resumed once ready; false if it is ready already.

@@ -25,6 +25,10 @@ class Handle {
  public:
   Handle() = default;
   Handle(std::shared_ptr<detail::Allocation> allocation, std::size_t offset_bytes, std::size_t size_bytes);
+  Handle(const Handle& other) noexcept;
+  Handle(Handle&& other) noexcept;
+  Handle& operator=(Handle other) noexcept;
+  ~Handle();
 
   [[nodiscard]] bool valid() const noexcept { return allocation_ != nullptr; }
   /// Bytes that this handle covers.
@@ -35,6 +39,12 @@ class Handle {
   [[nodiscard]] ServiceId service_id() const;
   /// Bytes [offset, offset + size) of this handle. Throws UsageError if they are not inside it.
   [[nodiscard]] Handle slice(std::size_t offset_bytes, std::size_t size_bytes) const;
+  /// Whether this is the only handle of the program to the allocation, slices and lazy reads counted: what follows may then
+  /// use the memory anew, since queued work keeps its order. Never true of a handle that for_work() made.
+  [[nodiscard]] bool can_mut() const noexcept;
+  /// A handle for work that is queued: it keeps the memory, but is not counted as one of the program. For integrators.
+  [[nodiscard]] Handle for_work() const;
+
   /// Whether both refer to the same allocation and share at least one byte.
   [[nodiscard]] bool overlaps(const Handle& other) const noexcept;
   /// Whether both cover the very same bytes.
@@ -45,6 +55,7 @@ class Handle {
  private:
   std::shared_ptr<detail::Allocation> allocation_;
   std::size_t offset_ = 0, size_ = 0;
+  bool held_ = false;  // counted as a handle of the program
 };
 
 }  // namespace muster

@@ -19,6 +19,13 @@ struct Dim3 {
   friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
 };
 
+/// What becomes of launches issued to a stream.
+enum class LaunchMode : std::uint8_t {
+  run,
+  compile_only,  ///< the kernel is queued for compilation, the launch is dropped
+  discard,       ///< the launch is dropped
+};
+
 /// How a kernel uses a buffer. What it writes carries its failure.
 enum class Access : std::uint8_t { read, write, read_write };
 

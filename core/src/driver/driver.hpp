@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "actor/actor.hpp"
-#include "memory/mapped_page.hpp"
+#include "memory/device_page.hpp"
 #include "muster/bytes.hpp"
+#include "muster/device_properties.hpp"
 #include "muster/device_work.hpp"
 #include "muster/kernel.hpp"
+#include "muster/layout.hpp"
 
 namespace muster::detail {
 
@@ -26,18 +28,30 @@ class DriverStream {
   [[nodiscard]] virtual bool reached(std::uint64_t ticket) const noexcept = 0;
 };
 
+/// What a device tells of itself.
+struct DeviceDescription {
+  DeviceProperties properties;
+  DeviceFeatures features;
+  TargetProperties target;
+  std::string identity;
+};
+
 /// What the hardware API does; all else is the Server's. Called by the actor only, unless said otherwise.
 class Driver {
  public:
   virtual ~Driver() = default;
-  [[nodiscard]] virtual std::string device_name() const = 0;
+  [[nodiscard]] virtual DeviceDescription describe(const DeviceOptions& options) const = 0;
   /// Throws OutOfMemory.
-  virtual std::unique_ptr<MappedPage> make_page(std::size_t size_bytes) = 0;
+  virtual std::unique_ptr<DevicePage> make_page(std::size_t size_bytes) = 0;
   virtual std::unique_ptr<DriverStream> make_stream(StreamId id) = 0;
 
-  virtual std::unique_ptr<StreamOperation> make_write(Handle destination, Bytes bytes) = 0;
-  /// Calls `done` with the bytes, or `failed` with what they carry.
-  virtual std::unique_ptr<StreamOperation> make_read(Handle source, std::function<void(Bytes)> done,
+  /// Whether the host reads the memory of this device in place, so that lazy reads need no copy.
+  [[nodiscard]] virtual bool host_reads_memory() const noexcept = 0;
+
+  /// Copies packed bytes to the rows of the destination.
+  virtual std::unique_ptr<StreamOperation> make_write(Handle destination, Rows rows, Bytes bytes) = 0;
+  /// Calls `done` with the rows as packed bytes, or `failed` with what they carry.
+  virtual std::unique_ptr<StreamOperation> make_read(Handle source, Rows rows, std::function<void(Bytes)> done,
                                                      std::function<void(const Failure&)> failed) = 0;
   virtual std::unique_ptr<StreamOperation> make_copy(Handle source, Handle destination) = 0;
   virtual std::unique_ptr<StreamOperation> make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) = 0;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "memory/mapped_page.hpp"
 #include "muster/client.hpp"
 #include "muster/error.hpp"
 
@@ -57,8 +58,7 @@ DeviceService::DeviceService(DeviceId device, DeviceOptions options)
       options_(options),
       bell_(take_doorbell()),
       server_(ServiceId{device}, std::make_unique<HostDriver>(bell_, streams_), options),
-      dropped_(server_.dropped()),
-      device_name_(server_.driver().device_name()),
+      description_(server_.driver().describe(options)),
       actor_(std::make_shared<Actor>(to_string(device), bell_, streams_, server_)) {
   streams_.attach(*actor_);
 }
@@ -80,6 +80,9 @@ void DeviceService::close() noexcept {
 std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions options) {
   if (device.ordinal < 0 || device.rank.value < 0) {
     throw UsageError(fmt::format("there is no device {}: rank and ordinal begin at 0", to_string(device)));
+  }
+  if (device.backend != Backend::host) {
+    throw UsageError(fmt::format("{} cannot be started: this build has the host backend only", to_string(device)));
   }
   auto& devices = registry();
   const std::lock_guard lock(devices.mutex);

@@ -5,6 +5,7 @@
 #include "actor/actor.hpp"
 #include "driver/host/host_driver.hpp"
 #include "server/server.hpp"
+#include "server/stream_modes.hpp"
 
 namespace muster::detail {
 
@@ -21,8 +22,8 @@ class DeviceService {
   [[nodiscard]] Doorbell& bell() const noexcept { return bell_; }
   [[nodiscard]] const std::shared_ptr<Actor>& actor() const noexcept { return actor_; }
   [[nodiscard]] Server& server() noexcept { return server_; }
-  [[nodiscard]] const std::shared_ptr<DropQueue>& dropped() const noexcept { return dropped_; }
-  [[nodiscard]] const std::string& device_name() const noexcept { return device_name_; }
+  [[nodiscard]] StreamModes& modes() noexcept { return modes_; }
+  [[nodiscard]] const DeviceDescription& description() const noexcept { return description_; }
 
   void close() noexcept;
 
@@ -32,8 +33,8 @@ class DeviceService {
   Doorbell& bell_;
   HostStreamSet streams_;
   Server server_;
-  std::shared_ptr<DropQueue> dropped_;
-  std::string device_name_;
+  StreamModes modes_;
+  DeviceDescription description_;
   std::shared_ptr<Actor> actor_;  // last: its thread uses all of the above
 };
 

@@ -57,4 +57,9 @@ Failure FailureLedger::first_within(std::size_t begin, std::size_t end) const {
   return found.empty() ? nullptr : std::move(found.front());
 }
 
+void raise_each_once(std::vector<Failure> failures) {
+  if (failures.size() == 1) failures.front()->raise();
+  if (!failures.empty()) throw Several(std::move(failures));
+}
+
 }  // namespace muster::detail

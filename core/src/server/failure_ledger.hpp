@@ -34,4 +34,7 @@ class FailureLedger {
   std::atomic<bool> any_{false};
 };
 
+/// Throws the failure, or Several; returns where there is none.
+void raise_each_once(std::vector<Failure> failures);
+
 }  // namespace muster::detail

@@ -6,29 +6,95 @@
 
 namespace muster::detail {
 
+namespace {
+/// What other layers allocate for themselves is counted as the use of this stream.
+constexpr StreamId internal_stream{~std::uint64_t{0}};
+
+/// Whether any lazy read refers to the allocation; forgets those that ended.
+bool has_views(Allocation& allocation) {
+  auto& views = allocation.uses().views;
+  if (!views.empty()) std::erase_if(views, [](const auto& view) { return view.expired(); });
+  return !views.empty();
+}
+}  // namespace
+
 Server::Server(ServiceId service, std::unique_ptr<Driver> driver, DeviceOptions options)
     : service_(service),
       driver_(std::move(driver)),
-      pool_([this](std::size_t size) { return driver_->make_page(size); }, options.memory_limit_bytes) {}
+      pools_([this](std::size_t size) { return driver_->make_page(size); }, options.memory_limit_bytes) {}
 
 void Server::take_back_dropped() {
-  for (const PageRange& range : dropped_->take_all()) pool_.give_back(range);
+  if (dropped_->empty()) return;
+  for (const Grant& grant : dropped_->take_all()) pools_.give_back(grant);
 }
 
-void Server::provide(Allocation& allocation) noexcept {
+MemoryPools& Server::pools() {
+  take_back_dropped();
+  return pools_;
+}
+
+void Server::provide(Allocation& allocation, StreamId stream, AllocationMode mode) noexcept {
   try {
-    take_back_dropped();
-    allocation.set_range(pool_.take(allocation.size()));
+    allocation.set_storage(std::make_shared<Storage>(pools().take({allocation.size(), mode, stream}), dropped_));
+    if (mode == AllocationMode::persistent) allocation.uses().in_place = true;
   } catch (...) {
     allocation.failures().taint(0, allocation.size(), current_failure());
   }
 }
 
 Handle Server::allocate(std::size_t size_bytes) {
-  auto allocation = std::make_shared<Allocation>(service_, size_bytes, dropped_);
-  take_back_dropped();
-  allocation->set_range(pool_.take(size_bytes));
+  auto allocation = std::make_shared<Allocation>(service_, size_bytes);
+  allocation->set_storage(std::make_shared<Storage>(pools().take({size_bytes, {}, internal_stream}), dropped_));
   return {std::move(allocation), 0, size_bytes};
+}
+
+bool Server::enqueue_view(StreamId stream, Handle source, const std::shared_ptr<const void>& holder, ViewStorage::Done done,
+                          ViewStorage::Failed failed) {
+  auto& uses = source.allocation()->uses();
+  if (uses.in_place || !driver_->host_reads_memory()) return false;
+  has_views(*source.allocation());
+  uses.views.emplace_back(holder);
+  enqueue(stream, std::make_unique<ViewStorage>(std::move(source), std::move(done), std::move(failed)));
+  return true;
+}
+
+void Server::replace_storage(StreamId stream, const std::shared_ptr<Allocation>& allocation,
+                             ReplaceStorage::Content content) {
+  auto fresh = std::make_shared<Storage>(pools().take({allocation->size(), {}, stream}), dropped_);
+  allocation->uses().views.clear();
+  enqueue_after_conflicts(stream, std::make_unique<ReplaceStorage>(Handle(allocation, 0, allocation->size()).for_work(),
+                                                                   std::move(fresh), content));
+}
+
+void Server::keep_in_place(StreamId stream, const Handle& handle) {
+  if (has_views(*handle.allocation())) replace_storage(stream, handle.allocation(), ReplaceStorage::Content::keep);
+  handle.allocation()->uses().in_place = true;
+}
+
+void Server::prepare_to_write(StreamId stream, const Handle& handle) {
+  if (!has_views(*handle.allocation())) return;
+  try {
+    replace_storage(stream, handle.allocation(), ReplaceStorage::Content::keep);
+  } catch (const OutOfMemory&) {
+    // The writer comes to the same end, and is refused.
+  }
+}
+
+Failure Server::part_from_views(StreamId stream, const StreamOperation& operation) {
+  for (const Handle& handle : operation.writes()) {
+    const auto& allocation = handle.allocation();
+    if (!has_views(*allocation)) continue;
+    const auto reads = operation.reads();
+    const bool partial =
+        handle.size() != allocation->size() ||
+        std::any_of(reads.begin(), reads.end(), [&](const Handle& read) { return read.allocation() == allocation; });
+    try {
+      replace_storage(stream, allocation, partial ? ReplaceStorage::Content::keep : ReplaceStorage::Content::drop);
+    } catch (...) {
+      return current_failure();
+    }
+  }
+  return nullptr;
 }
 
 Server::Entry& Server::entry(StreamId id) {
@@ -107,7 +173,7 @@ void Server::note_uses(StreamPoint point, std::span<const Handle> reads, std::sp
   }
 }
 
-StreamPoint Server::enqueue(StreamId id, std::unique_ptr<StreamOperation> operation) {
+StreamPoint Server::enqueue_after_conflicts(StreamId id, std::unique_ptr<StreamOperation> operation) {
   Entry& target = entry(id);
   order_after_conflicts(target, *operation);
   queue_waits(target);
@@ -116,6 +182,14 @@ StreamPoint Server::enqueue(StreamId id, std::unique_ptr<StreamOperation> operat
   note_uses(point, operation->reads(), operation->writes());
   target.stream->enqueue(std::move(operation));
   return point;
+}
+
+StreamPoint Server::enqueue(StreamId id, std::unique_ptr<StreamOperation> operation) {
+  take_back_dropped();
+  if (Failure failure = part_from_views(id, *operation)) {
+    operation = std::make_unique<RefusedOperation>(std::move(operation), std::move(failure));
+  }
+  return enqueue_after_conflicts(id, std::move(operation));
 }
 
 }  // namespace muster::detail

@@ -6,8 +6,9 @@
 
 #include "driver/driver.hpp"
 #include "memory/allocation.hpp"
-#include "memory/page_pool.hpp"
+#include "memory/memory_pools.hpp"
 #include "muster/device_work.hpp"
+#include "server/storage_view.hpp"
 
 namespace muster::detail {
 
@@ -16,15 +17,24 @@ class Server final : public DeviceContext {
  public:
   Server(ServiceId service, std::unique_ptr<Driver> driver, DeviceOptions options);
 
-  [[nodiscard]] const std::shared_ptr<DropQueue>& dropped() const noexcept { return dropped_; }
   [[nodiscard]] Driver& driver() noexcept { return *driver_; }
 
   /// Gives memory to an allocation made by a caller; a failure taints it.
-  void provide(Allocation& allocation) noexcept;
+  void provide(Allocation& allocation, StreamId stream, AllocationMode mode) noexcept;
+  /// Enqueues a view of a buffer's storage for `holder`, alive as long as the view is. False where the storage must stay
+  /// where it is, and the caller has to copy.
+  bool enqueue_view(StreamId stream, Handle source, const std::shared_ptr<const void>& holder, ViewStorage::Done done,
+                    ViewStorage::Failed failed);
+  /// The address of this buffer was given out: it stays while the buffer lives.
+  void keep_in_place(StreamId stream, const Handle& handle);
+
+  /// Pools, with all that was dropped so far taken back.
+  MemoryPools& pools();
 
   StreamPoint enqueue(StreamId stream, std::unique_ptr<StreamOperation> operation) override;
   void wait_for(StreamId stream, StreamPoint point) override;
   StreamPoint last_point(StreamId stream) override;
+  void prepare_to_write(StreamId stream, const Handle& handle) override;
   StreamWatch writer_of(const Handle& handle) override;
   Handle allocate(std::size_t size_bytes) override;
   DriverStream& stream(StreamId id) { return *entry(id).stream; }
@@ -40,13 +50,17 @@ class Server final : public DeviceContext {
   Entry& entry(StreamId id);
   void queue_waits(Entry& entry);
   void take_back_dropped();
+  /// Moves what the operation writes away from lazy reads of it; the failure if there is no memory for that.
+  Failure part_from_views(StreamId stream, const StreamOperation& operation);
+  void replace_storage(StreamId stream, const std::shared_ptr<Allocation>& allocation, ReplaceStorage::Content content);
+  StreamPoint enqueue_after_conflicts(StreamId stream, std::unique_ptr<StreamOperation> operation);
   void order_after_conflicts(Entry& entry, const StreamOperation& operation);
   void await(Entry& entry, StreamPoint point);
   void note_uses(StreamPoint point, std::span<const Handle> reads, std::span<const Handle> writes);
 
   ServiceId service_;
   std::unique_ptr<Driver> driver_;
-  PagePool pool_;
+  MemoryPools pools_;
   std::shared_ptr<DropQueue> dropped_ = std::make_shared<DropQueue>();
   std::unordered_map<std::uint64_t, Entry> streams_;
   Entry* last_entry_ = nullptr;  // most work goes to the stream that the work before went to

@@ -1,8 +1,8 @@
 #include "driver/host/host_driver.hpp"
 
-#include <fstream>
-
 #include "driver/host/host_operations.hpp"
+#include "driver/host/host_properties.hpp"
+#include "memory/mapped_page.hpp"
 
 namespace muster::detail {
 
@@ -25,18 +25,9 @@ class StreamReference final : public DriverStream {
 
 }  // namespace
 
-std::string HostDriver::device_name() const {
-  std::ifstream cpus("/proc/cpuinfo");
-  for (std::string line; std::getline(cpus, line);) {
-    if (line.rfind("model name", 0) == 0) {
-      const auto colon = line.find(": ");
-      if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-  }
-  return "host";
-}
+DeviceDescription HostDriver::describe(const DeviceOptions& options) const { return describe_host(options); }
 
-std::unique_ptr<MappedPage> HostDriver::make_page(std::size_t size_bytes) {
+std::unique_ptr<DevicePage> HostDriver::make_page(std::size_t size_bytes) {
   return std::make_unique<MappedPage>(size_bytes);
 }
 
@@ -44,13 +35,13 @@ std::unique_ptr<DriverStream> HostDriver::make_stream(StreamId id) {
   return std::make_unique<StreamReference>(streams_.add(id, bell_));
 }
 
-std::unique_ptr<StreamOperation> HostDriver::make_write(Handle destination, Bytes bytes) {
-  return std::make_unique<HostWrite>(std::move(destination), std::move(bytes));
+std::unique_ptr<StreamOperation> HostDriver::make_write(Handle destination, Rows rows, Bytes bytes) {
+  return std::make_unique<HostWrite>(std::move(destination), rows, std::move(bytes));
 }
 
-std::unique_ptr<StreamOperation> HostDriver::make_read(Handle source, std::function<void(Bytes)> done,
+std::unique_ptr<StreamOperation> HostDriver::make_read(Handle source, Rows rows, std::function<void(Bytes)> done,
                                                        std::function<void(const Failure&)> failed) {
-  return std::make_unique<HostRead>(std::move(source), std::move(done), std::move(failed));
+  return std::make_unique<HostRead>(std::move(source), rows, std::move(done), std::move(failed));
 }
 
 std::unique_ptr<StreamOperation> HostDriver::make_copy(Handle source, Handle destination) {

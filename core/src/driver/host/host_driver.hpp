@@ -10,11 +10,12 @@ class HostDriver final : public Driver {
  public:
   HostDriver(Doorbell& bell, HostStreamSet& streams) : bell_(bell), streams_(streams) {}
 
-  [[nodiscard]] std::string device_name() const override;
-  std::unique_ptr<MappedPage> make_page(std::size_t size_bytes) override;
+  [[nodiscard]] DeviceDescription describe(const DeviceOptions& options) const override;
+  std::unique_ptr<DevicePage> make_page(std::size_t size_bytes) override;
   std::unique_ptr<DriverStream> make_stream(StreamId id) override;
-  std::unique_ptr<StreamOperation> make_write(Handle destination, Bytes bytes) override;
-  std::unique_ptr<StreamOperation> make_read(Handle source, std::function<void(Bytes)> done,
+  [[nodiscard]] bool host_reads_memory() const noexcept override { return true; }
+  std::unique_ptr<StreamOperation> make_write(Handle destination, Rows rows, Bytes bytes) override;
+  std::unique_ptr<StreamOperation> make_read(Handle source, Rows rows, std::function<void(Bytes)> done,
                                              std::function<void(const Failure&)> failed) override;
   std::unique_ptr<StreamOperation> make_copy(Handle source, Handle destination) override;
   std::unique_ptr<StreamOperation> make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) override;

@@ -9,27 +9,41 @@
 
 namespace muster::detail {
 
+inline void copy_rows(std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
+                      const Rows& rows) {
+  if (rows.contiguous()) {
+    std::memcpy(to, from, rows.packed_size());
+    return;
+  }
+  for (std::size_t i = 0; i < rows.count; ++i) std::memcpy(to + i * to_pitch, from + i * from_pitch, rows.bytes);
+}
+
 class HostWrite final : public StreamOperation {
  public:
-  HostWrite(Handle destination, Bytes bytes) : destination_(std::move(destination)), bytes_(std::move(bytes)) {}
+  HostWrite(Handle destination, Rows rows, Bytes bytes)
+      : destination_(std::move(destination)), rows_(rows), bytes_(std::move(bytes)) {}
   bool poll() override {
-    if (!bytes_.empty()) std::memcpy(memory_of(destination_).address, bytes_.data(), bytes_.size());
+    if (bytes_.empty()) return true;
+    if (!bytes_.ready()) return false;  // of a lazy read that another stream still has to come to
+    const std::byte* source = std::as_const(bytes_).data();
+    copy_rows(memory_of(destination_).address, rows_.pitch, source, rows_.bytes, rows_);
     return true;
   }
   [[nodiscard]] std::span<const Handle> writes() const override { return {&destination_, 1}; }
 
  private:
   Handle destination_;
+  Rows rows_;
   Bytes bytes_;
 };
 
 class HostRead final : public StreamOperation {
  public:
-  HostRead(Handle source, std::function<void(Bytes)> done, std::function<void(const Failure&)> failed)
-      : source_(std::move(source)), done_(std::move(done)), failed_(std::move(failed)) {}
+  HostRead(Handle source, Rows rows, std::function<void(Bytes)> done, std::function<void(const Failure&)> failed)
+      : source_(std::move(source)), rows_(rows), done_(std::move(done)), failed_(std::move(failed)) {}
   bool poll() override {
-    Bytes bytes(source_.size());
-    if (!bytes.empty()) std::memcpy(bytes.data(), memory_of(source_).address, bytes.size());
+    Bytes bytes(rows_.packed_size());
+    if (!bytes.empty()) copy_rows(bytes.data(), rows_.bytes, memory_of(source_).address, rows_.pitch, rows_);
     done_(std::move(bytes));
     return true;
   }
@@ -38,6 +52,7 @@ class HostRead final : public StreamOperation {
 
  private:
   Handle source_;
+  Rows rows_;
   std::function<void(Bytes)> done_;
   std::function<void(const Failure&)> failed_;
 };

@@ -24,7 +24,7 @@ Failure obstacle(const StreamOperation& operation) {
     if (Failure failure = failure_of(handle)) return failure;
   }
   for (const Handle& handle : operation.writes()) {
-    if (!handle.allocation()->range().page) return failure_of(handle);
+    if (!handle.allocation()->storage()) return failure_of(handle);
   }
   return nullptr;
 }
@@ -37,14 +37,14 @@ void end_with(StreamOperation& operation, const Failure& failure) {
 /// One step; true when the operation is over.
 bool step(StreamOperation& operation, bool started) {
   try {
-    if (!started) {
+    if (!started && !operation.keeps_failures()) {
       if (const Failure failure = obstacle(operation); failure && !operation.accepts_tainted(failure)) {
         end_with(operation, failure);
         return true;
       }
     }
     if (!operation.poll()) return false;
-    clear_all(operation.writes());
+    if (!operation.keeps_failures()) clear_all(operation.writes());
   } catch (...) {
     end_with(operation, current_failure());
   }

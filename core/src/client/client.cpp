@@ -1,0 +1,93 @@
+#include "muster/client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "server/device_service.hpp"
+
+namespace muster {
+
+Client Client::load(DeviceId device, DeviceOptions options) { return Client(detail::load_service(device, options)); }
+
+std::optional<Client> Client::find(DeviceId device) {
+  auto service = detail::find_service(device);
+  if (!service) return std::nullopt;
+  return Client(std::move(service));
+}
+
+DeviceId Client::device_id() const noexcept { return service_->device(); }
+std::string Client::name() const { return properties().name; }
+const DeviceProperties& Client::properties() const { return service_->description().properties; }
+const DeviceFeatures& Client::features() const { return service_->description().features; }
+const std::string& Client::hardware_identity() const { return service_->description().identity; }
+const TargetProperties& Client::target_properties() const { return service_->description().target; }
+StreamId Client::stream() const { return stream_ ? *stream_ : StreamId::of_this_thread(); }
+Doorbell& Client::doorbell() const noexcept { return service_->bell(); }
+
+void Client::require_own(const Handle& handle) const {
+  if (handle.service_id() != service_id()) throw ForeignHandle(to_string(handle.service_id()), to_string(service_id()));
+}
+
+void Client::launch(const Kernel& kernel, Dim3 count, std::vector<Argument> arguments) const {
+  for (const Argument& argument : arguments) {
+    if (const auto* buffer = std::get_if<Argument::Buffer>(&argument.value)) require_own(buffer->handle);
+  }
+  if (count.x == 0 || count.y == 0 || count.z == 0) return;
+  service_->actor()->submit(make_device_task([service = service_.get(), kernel, count, stream = stream(),
+                                              arguments = std::move(arguments)](DeviceContext&) mutable {
+    auto& server = service->server();
+    server.enqueue(stream, server.driver().make_launch(std::move(kernel), count, std::move(arguments)));
+  }));
+}
+
+void Client::check(std::span<const Handle> handles) const {
+  for (const Handle& handle : handles) require_own(handle);
+  // What the actor itself found, such as a failed allocation, is known once it has run what was enqueued.
+  service_->actor()->submit_blocking([] {});
+  std::vector<Failure> failures;
+  for (const Handle& handle : handles) {
+    for (Failure& failure : handle.allocation()->failures().within(handle.offset(), handle.offset() + handle.size())) {
+      if (std::find(failures.begin(), failures.end(), failure) == failures.end()) failures.push_back(std::move(failure));
+    }
+  }
+  detail::raise_each_once(std::move(failures));
+}
+
+void Client::flush() const {
+  if (service_->actor()->closed()) throw DeviceClosed(to_string(device_id()));
+  service_->actor()->flush();
+}
+
+void Client::sync(Deadline deadline) const {
+  const detail::DriverStream* awaited = nullptr;
+  std::uint64_t ticket = 0;
+  service_->actor()->submit_blocking([&] {
+    awaited = &service_->server().stream(stream());
+    ticket = service_->server().last_point(stream()).ticket;
+  });
+  if (!service_->actor()->help_until([&] { return awaited->reached(ticket); }, deadline)) {
+    throw TimedOut(fmt::format("device {} did not finish its work before the deadline", to_string(device_id())));
+  }
+}
+
+void Client::sync_buffers(std::span<const Handle> handles, Deadline deadline) const {
+  sync(deadline);
+  check(handles);
+}
+
+void Client::submit_task(std::unique_ptr<DeviceTask> task) const { service_->actor()->submit(std::move(task)); }
+
+void Client::submit_blocking(const std::function<void(DeviceContext&)>& task) const {
+  service_->actor()->submit_blocking([&] { task(service_->server()); });
+}
+
+bool Client::help_until(const std::function<bool()>& done, Deadline deadline) const {
+  return service_->actor()->help_until([&] { return done(); }, deadline);
+}
+
+void Client::add_progress(std::shared_ptr<ExternalProgress> progress) const {
+  service_->actor()->add_progress(std::move(progress));
+}
+
+}  // namespace muster
