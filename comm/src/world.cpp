@@ -113,6 +113,7 @@ WorldState::WorldState(std::unique_ptr<Bootstrap> bootstrap, WorldOptions option
   int threads = 0;
   for (const HostCard& other : fabric_->cards) threads += other.kernel == card.kernel ? other.devices : 0;
   set_wait_policy(wait_policy_for(threads, card.cores));
+  set_kernel_threads(std::max(card.cores / std::max(threads, 1), 1));
 }
 
 void WorldState::probe(Deadline deadline) {

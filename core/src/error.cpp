@@ -16,6 +16,8 @@ std::string_view name(ErrorCode code) noexcept {
       return "foreign handle";
     case ErrorCode::out_of_memory:
       return "out of memory";
+    case ErrorCode::compile_failed:
+      return "compile failed";
     case ErrorCode::launch_failed:
       return "launch failed";
     case ErrorCode::device_closed:
@@ -63,6 +65,15 @@ ServiceMismatch::ServiceMismatch(const std::string& asked, const std::string& se
 AlreadyRegistered::AlreadyRegistered(const std::string& device)
     : TypedError(ErrorCode::already_registered,
                  fmt::format("device {} has a server already; register before the first Client::load", device)) {}
+
+CompileFailed::CompileFailed(const std::string& kernel, const std::string& reason)
+    : TypedError(ErrorCode::compile_failed, fmt::format("kernel '{}' does not compile: {}", kernel, reason)),
+      kernel_(kernel) {}
+
+NoDeviceTransport::NoDeviceTransport(const std::string& from, const std::string& to)
+    : TypedError(
+          ErrorCode::no_device_transport,
+          fmt::format("{} and {} cannot address each other's memory; copy it with to_client, or send it", from, to)) {}
 
 LaunchFailed::LaunchFailed(const std::string& kernel, const std::string& reason)
     : TypedError(ErrorCode::launch_failed, fmt::format("kernel '{}' failed: {}", kernel, reason)), kernel_(kernel) {}

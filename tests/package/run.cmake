@@ -5,11 +5,10 @@ function(run)
     message(FATAL_ERROR "${ARGN}\n${output}")
   endif()
 endfunction()
-# The outside project does not keep Open MPI's plug-ins loaded, so their leaks have no names to suppress.
-set(ENV{ASAN_OPTIONS} detect_leaks=0)
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -D CMAKE_PREFIX_PATH=${WORK}/prefix -D SANITIZE=${SANITIZE})
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G Ninja -D CMAKE_PREFIX_PATH=${WORK}/prefix -D SANITIZE=${SANITIZE}
+    -D KEEP_MODULES=${KEEP_MODULES})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build --output-on-failure --no-tests=error)
 run(${WORK}/prefix/bin/muster --version)

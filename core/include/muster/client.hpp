@@ -20,6 +20,8 @@
 #include "muster/kernel.hpp"
 #include "muster/layout.hpp"
 #include "muster/memory_report.hpp"
+#include "muster/peer_handle.hpp"
+#include "muster/profile.hpp"
 
 namespace muster {
 
@@ -147,9 +149,35 @@ class Client {
   /// graph.
   void memory_cleanup() const;
 
-  /// Enqueues one call of the kernel per point of `count`. A count with a zero runs nothing. A kernel that throws taints
-  /// all that it would have written; one that reads tainted memory does not run, and passes the failure on.
-  void launch(const Kernel& kernel, Dim3 count, std::vector<Argument> arguments) const;
+  /// Enqueues one call of the kernel per point, or block, of `count`. A count with a zero runs nothing. A kernel that
+  /// throws or does not compile taints all that it would have written; one that reads tainted memory does not run, and
+  /// passes the failure on. Throws ForeignHandle; UsageError where the arguments are not those of the kernel's definition,
+  /// or a peer's memory cannot be reached from here. With memory of a peer the launch is flushed at once, since it may wait
+  /// for the peer's device.
+  void launch(const Kernel& kernel, Count count, std::vector<Argument> arguments) const;
+  /// What this client's stream launches from now on is treated so; returns the mode before.
+  LaunchMode launch_mode(LaunchMode mode) const;
+  /// Runs `fn` under a launch mode; the one before returns afterwards, also when `fn` throws.
+  template <class F>
+  auto with_launch_mode(LaunchMode mode, F&& fn) const {
+    const LaunchWindow window(*this, mode);
+    return std::forward<F>(fn)();
+  }
+  /// Enqueues: compiles the kernels that were queued so far, in parallel, before later work. What does not compile fails
+  /// its launches.
+  void compile_queued() const;
+  /// Logs launches issued from now on, to the level of detail given.
+  void profiling_level(ProfilingLevel level) const;
+  /// Told of launches issued from now on, as long as it lives.
+  void add_launch_observer(const std::shared_ptr<LaunchObserver>& observer) const;
+
+  /// Whether kernels here can load, store and run atomics on memory that `other` shares. False for this device itself, and
+  /// for another backend.
+  [[nodiscard]] bool can_access_peer(const Client& other) const;
+  /// Memory that peers may bind through Argument::peer; it stays in place while the result lives. Nothing orders a peer's
+  /// accesses: sync the writer first, or hand off in kernels. Blocks until the buffer is allocated. Throws
+  /// NoDeviceTransport where the device shares nothing, ForeignHandle, and the failure that the buffer carries.
+  [[nodiscard]] PeerHandle share_with_peers(const Handle& handle) const;
 
   /// Throws the failures known now that these handles carry: the one, or Several, each once. Waits for nothing but the
   /// actor.
@@ -193,7 +221,22 @@ class Client {
     AllocationMode before_;
   };
 
+  /// A launch mode that ends with the scope.
+  class LaunchWindow {
+   public:
+    LaunchWindow(const Client& client, LaunchMode mode) : client_(client), before_(client.launch_mode(mode)) {}
+    LaunchWindow(const LaunchWindow&) = delete;
+    LaunchWindow& operator=(const LaunchWindow&) = delete;
+    ~LaunchWindow() { client_.launch_mode(before_); }
+
+   private:
+    const Client& client_;
+    LaunchMode before_;
+  };
+
   explicit Client(std::shared_ptr<detail::DeviceService> service) : service_(std::move(service)) {}
+  /// Where a buffer is, and stays from now on.
+  [[nodiscard]] MemoryView keep_in_place(const Handle& handle) const;
   [[nodiscard]] std::span<std::byte> resource_of(const Handle& handle, Backend backend) const;
   [[nodiscard]] Handle allocate(std::size_t size_bytes, std::function<void(const Handle&)> then) const;
   std::shared_ptr<detail::DeviceService> service_;

@@ -49,6 +49,11 @@ enum class LayoutPolicy : std::uint8_t {
   optimized,   ///< rows are padded so that each begins on a multiple of at least 16 bytes
 };
 
+enum class PeerAccess : std::uint8_t {
+  shared,
+  isolated,  ///< transfers go through the host, as between backends
+};
+
 /// How a device is set up by the first Client::load. Later loads must not differ in the memory limit.
 struct DeviceOptions {
   /// Bytes that the device may reserve; an allocation beyond it fails with OutOfMemory. 0: no limit of ours.
@@ -58,6 +63,8 @@ struct DeviceOptions {
   /// Threads that run a kernel's grid, the caller's included. 0: as many as set_kernel_threads says, else the cores that
   /// this process may use.
   int kernel_threads = 0;
+  /// Whether other devices of this process and host may address its memory, and it theirs.
+  PeerAccess peers = PeerAccess::shared;
 };
 
 }  // namespace muster

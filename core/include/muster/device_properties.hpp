@@ -13,7 +13,7 @@ namespace muster {
 /// What a device is. Sizes in bytes.
 struct DeviceProperties {
   std::string name;
-  int cores = 0;  ///< that run one kernel together
+  int cores = 0;  ///< that may run one kernel together
   std::size_t memory_bytes = 0;
   std::size_t memory_limit_bytes = 0;  ///< of ours; 0: none
   std::size_t allocation_alignment = 0;
@@ -41,7 +41,7 @@ struct TargetProperties {
 };
 
 /// Threads that run the grid of one kernel on each host device of this process, for devices that name no number. 0: the
-/// cores that the process may use. Set before devices start; World sets it where ranks share a host's cores.
+/// cores that the process may use. Holds for launches that run from now on; World sets it where ranks share a host's cores.
 void set_kernel_threads(int threads) noexcept;
 
 }  // namespace muster

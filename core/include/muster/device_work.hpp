@@ -15,6 +15,7 @@
 #include "muster/doorbell.hpp"
 #include "muster/error.hpp"
 #include "muster/handle.hpp"
+#include "muster/peer_handle.hpp"
 #include "muster/recycled.hpp"
 
 namespace muster {
@@ -54,6 +55,8 @@ class StreamOperation : public Recycled {
   [[nodiscard]] virtual bool computes() const { return false; }
   /// Whether what it writes keeps the failures that it carries: for operations that move memory, not content.
   [[nodiscard]] virtual bool keeps_failures() const noexcept { return false; }
+  /// Whether a graph may record the operation and run it again: poll() starts anew after it returned true.
+  [[nodiscard]] virtual bool repeatable() const noexcept { return false; }
 };
 
 /// A point in a stream.
@@ -122,6 +125,10 @@ std::unique_ptr<DeviceTask> make_device_task(F callable) {
 MemoryView memory_of(const Handle& handle);
 /// The page of that id in this process, if it lives.
 PageView page_of(std::uint64_t page_id);
+/// The same for memory of a peer.
+MemoryView memory_of(const PeerHandle& handle);
+/// Memory of a device of another process, mapped here; `mapping` keeps it so.
+PeerHandle import_peer_memory(ServiceId owner, MemoryView view, std::size_t size_bytes, std::shared_ptr<void> mapping);
 /// The failure that any byte of `handle` carries, or null.
 Failure failure_of(const Handle& handle);
 

@@ -15,6 +15,7 @@ enum class ErrorCode {
   already_registered,   ///< use the server that runs, or another device
   foreign_handle,       ///< fix the call: the memory belongs to another device
   out_of_memory,        ///< free memory, or raise the limit
+  compile_failed,       ///< fix the kernel
   launch_failed,        ///< fix the kernel
   device_closed,        ///< the device was shut down; make no further calls
   no_device_transport,  ///< choose another path
@@ -100,6 +101,22 @@ class AlreadyRegistered : public TypedError<AlreadyRegistered> {
 class OutOfMemory : public TypedError<OutOfMemory> {
  public:
   explicit OutOfMemory(const std::string& message) : TypedError(ErrorCode::out_of_memory, message) {}
+};
+
+/// A kernel could not be compiled for the device.
+class CompileFailed : public TypedError<CompileFailed> {
+ public:
+  CompileFailed(const std::string& kernel, const std::string& reason);
+  [[nodiscard]] const std::string& kernel() const noexcept { return kernel_; }
+
+ private:
+  std::string kernel_;
+};
+
+/// Memory cannot be addressed by another device.
+class NoDeviceTransport : public TypedError<NoDeviceTransport> {
+ public:
+  NoDeviceTransport(const std::string& from, const std::string& to);
 };
 
 /// A kernel threw, or could not be started.

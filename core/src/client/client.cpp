@@ -29,18 +29,6 @@ void Client::require_own(const Handle& handle) const {
   if (handle.service_id() != service_id()) throw ForeignHandle(to_string(handle.service_id()), to_string(service_id()));
 }
 
-void Client::launch(const Kernel& kernel, Dim3 count, std::vector<Argument> arguments) const {
-  for (const Argument& argument : arguments) {
-    if (const auto* buffer = std::get_if<Argument::Buffer>(&argument.value)) require_own(buffer->handle);
-  }
-  if (count.x == 0 || count.y == 0 || count.z == 0) return;
-  service_->actor()->submit(make_device_task([service = service_.get(), kernel, count, stream = stream(),
-                                              arguments = std::move(arguments)](DeviceContext&) mutable {
-    auto& server = service->server();
-    server.enqueue(stream, server.driver().make_launch(std::move(kernel), count, std::move(arguments)));
-  }));
-}
-
 void Client::check(std::span<const Handle> handles) const {
   for (const Handle& handle : handles) require_own(handle);
   // What the actor itself found, such as a failed allocation, is known once it has run what was enqueued.

@@ -159,12 +159,18 @@ std::size_t Client::staging(std::span<Bytes> bytes, StagingScope scope) const {
 }
 
 std::span<std::byte> Client::resource_of(const Handle& handle, Backend backend) const {
-  require_own(handle);
   if (backend != device_id().backend) throw ServiceMismatch(std::string(muster::name(backend)), to_string(service_id()));
+  return {keep_in_place(handle).address, handle.size()};
+}
+
+MemoryView Client::keep_in_place(const Handle& handle) const {
+  require_own(handle);
   // It may share its storage with a lazy read, and moves away from that now.
-  service_->actor()->submit_blocking([&] { service_->server().keep_in_place(stream(), handle); });
-  sync_buffers(std::span<const Handle>(&handle, 1));
-  return {memory_of(handle).address, handle.size()};
+  bool moves = false;
+  service_->actor()->submit_blocking([&] { moves = service_->server().keep_in_place(stream(), handle); });
+  if (moves) sync();
+  check(std::span<const Handle>(&handle, 1));
+  return memory_of(handle);
 }
 
 AllocationMode Client::allocation_mode(AllocationMode mode) const { return service_->modes().set(stream(), mode); }

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "actor/actor.hpp"
+#include "kernel/kernel_cache.hpp"
 #include "memory/device_page.hpp"
 #include "muster/bytes.hpp"
 #include "muster/device_properties.hpp"
 #include "muster/device_work.hpp"
 #include "muster/kernel.hpp"
 #include "muster/layout.hpp"
+#include "server/launch_monitor.hpp"
 
 namespace muster::detail {
 
@@ -36,11 +38,20 @@ struct DeviceDescription {
   std::string identity;
 };
 
+/// A launch as the server hands it to the driver.
+struct Launch {
+  Kernel kernel;
+  std::shared_ptr<const CompiledKernel> code;
+  Count count;
+  std::vector<Argument> arguments;
+  std::unique_ptr<LaunchReport> report;  // null where nobody wants to know
+};
+
 /// What the hardware API does; all else is the Server's. Called by the actor only, unless said otherwise.
 class Driver {
  public:
   virtual ~Driver() = default;
-  [[nodiscard]] virtual DeviceDescription describe(const DeviceOptions& options) const = 0;
+  [[nodiscard]] virtual const DeviceDescription& description() const noexcept = 0;
   /// Throws OutOfMemory.
   virtual std::unique_ptr<DevicePage> make_page(std::size_t size_bytes) = 0;
   virtual std::unique_ptr<DriverStream> make_stream(StreamId id) = 0;
@@ -54,7 +65,14 @@ class Driver {
   virtual std::unique_ptr<StreamOperation> make_read(Handle source, Rows rows, std::function<void(Bytes)> done,
                                                      std::function<void(const Failure&)> failed) = 0;
   virtual std::unique_ptr<StreamOperation> make_copy(Handle source, Handle destination) = 0;
-  virtual std::unique_ptr<StreamOperation> make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) = 0;
+  /// Whether launches of this kernel need what compile() gives.
+  [[nodiscard]] virtual bool compiles(const Kernel& kernel) const noexcept = 0;
+  /// What launches of this kernel need besides it; null where that is nothing. Any thread; throws what keeps it from
+  /// compiling.
+  virtual std::shared_ptr<const CompiledKernel> compile(const Kernel& kernel) = 0;
+  virtual std::unique_ptr<StreamOperation> make_launch(Launch launch) = 0;
+  /// Whether kernels here can address memory of `other`, a device of this process.
+  [[nodiscard]] virtual bool can_access_peer(const Driver& other) const noexcept = 0;
   /// An operation that is done once `stream` has reached `ticket`.
   virtual std::unique_ptr<StreamOperation> make_wait(const DriverStream& stream, std::uint64_t ticket) = 0;
 };

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "driver/host/block_runner.hpp"
 #include "memory/mapped_page.hpp"
 #include "muster/client.hpp"
 #include "muster/error.hpp"
@@ -57,8 +58,7 @@ DeviceService::DeviceService(DeviceId device, DeviceOptions options)
     : device_(device),
       options_(options),
       bell_(take_doorbell()),
-      server_(ServiceId{device}, std::make_unique<HostDriver>(bell_, streams_), options),
-      description_(server_.driver().describe(options)),
+      server_(ServiceId{device}, std::make_unique<HostDriver>(bell_, streams_, options), options),
       actor_(std::make_shared<Actor>(to_string(device), bell_, streams_, server_)) {
   streams_.attach(*actor_);
 }
@@ -120,6 +120,7 @@ void close_all_devices() noexcept {
   {
     const std::lock_guard lock(devices.mutex);
     devices.closed = true;
+    detail::end_waiting_kernels();
     closing = devices.devices;
   }
   for (const auto& [id, service] : closing) service->close();

@@ -23,7 +23,7 @@ class DeviceService {
   [[nodiscard]] const std::shared_ptr<Actor>& actor() const noexcept { return actor_; }
   [[nodiscard]] Server& server() noexcept { return server_; }
   [[nodiscard]] StreamModes& modes() noexcept { return modes_; }
-  [[nodiscard]] const DeviceDescription& description() const noexcept { return description_; }
+  [[nodiscard]] const DeviceDescription& description() noexcept { return server_.driver().description(); }
 
   void close() noexcept;
 
@@ -34,7 +34,6 @@ class DeviceService {
   HostStreamSet streams_;
   Server server_;
   StreamModes modes_;
-  DeviceDescription description_;
   std::shared_ptr<Actor> actor_;  // last: its thread uses all of the above
 };
 

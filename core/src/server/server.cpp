@@ -21,7 +21,8 @@ bool has_views(Allocation& allocation) {
 Server::Server(ServiceId service, std::unique_ptr<Driver> driver, DeviceOptions options)
     : service_(service),
       driver_(std::move(driver)),
-      pools_([this](std::size_t size) { return driver_->make_page(size); }, options.memory_limit_bytes) {}
+      pools_([this](std::size_t size) { return driver_->make_page(size); }, options.memory_limit_bytes),
+      kernels_([this](const Kernel& kernel) { return driver_->compile(kernel); }) {}
 
 void Server::take_back_dropped() {
   if (dropped_->empty()) return;
@@ -66,9 +67,11 @@ void Server::replace_storage(StreamId stream, const std::shared_ptr<Allocation>&
                                                                    std::move(fresh), content));
 }
 
-void Server::keep_in_place(StreamId stream, const Handle& handle) {
-  if (has_views(*handle.allocation())) replace_storage(stream, handle.allocation(), ReplaceStorage::Content::keep);
+bool Server::keep_in_place(StreamId stream, const Handle& handle) {
+  const bool moves = has_views(*handle.allocation());
+  if (moves) replace_storage(stream, handle.allocation(), ReplaceStorage::Content::keep);
   handle.allocation()->uses().in_place = true;
+  return moves;
 }
 
 void Server::prepare_to_write(StreamId stream, const Handle& handle) {
@@ -124,6 +127,28 @@ void Server::queue_waits(Entry& waiting) {
     if (!awaited.reached(point.ticket)) waiting.stream->enqueue(driver_->make_wait(awaited, point.ticket));
   }
   waiting.awaited.clear();
+}
+
+void Server::enqueue_launch(StreamId stream, const Kernel& kernel, Count count, std::vector<Argument> arguments) {
+  Launch launch{kernel, nullptr, std::move(count), std::move(arguments), nullptr};
+  Failure failure;
+  if (driver_->compiles(kernel)) {
+    const auto& entry = kernels_.get(kernel);
+    launch.code = entry.code;
+    failure = entry.failure;
+  }
+  if (monitor_.active()) {
+    launch.report = std::make_unique<LaunchReport>(
+        LaunchReport{monitor_, {kernel.id(), service_.device, stream, {}, {}, {}}, monitor_.wants_timing(kernel.id())});
+    for (const Argument& argument : launch.arguments) {
+      if (const auto* buffer = std::get_if<Argument::Buffer>(&argument.value)) {
+        launch.report->record.buffer_bytes.push_back(buffer->handle.size());
+      }
+    }
+  }
+  auto operation = driver_->make_launch(std::move(launch));
+  if (failure) operation = std::make_unique<RefusedOperation>(std::move(operation), std::move(failure));
+  enqueue(stream, std::move(operation));
 }
 
 void Server::wait_for(StreamId id, StreamPoint point) { await(entry(id), point); }

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "driver/driver.hpp"
+#include "kernel/kernel_cache.hpp"
 #include "memory/allocation.hpp"
 #include "memory/memory_pools.hpp"
 #include "muster/device_work.hpp"
+#include "server/launch_monitor.hpp"
 #include "server/storage_view.hpp"
 
 namespace muster::detail {
@@ -25,11 +27,16 @@ class Server final : public DeviceContext {
   /// where it is, and the caller has to copy.
   bool enqueue_view(StreamId stream, Handle source, const std::shared_ptr<const void>& holder, ViewStorage::Done done,
                     ViewStorage::Failed failed);
-  /// The address of this buffer was given out: it stays while the buffer lives.
-  void keep_in_place(StreamId stream, const Handle& handle);
+  /// The address of this buffer is given out: it stays while the buffer lives. Whether it moves once more, in this stream.
+  bool keep_in_place(StreamId stream, const Handle& handle);
 
   /// Pools, with all that was dropped so far taken back.
   MemoryPools& pools();
+
+  /// Compiles on first use. A kernel that does not compile taints what it would have written.
+  void enqueue_launch(StreamId stream, const Kernel& kernel, Count count, std::vector<Argument> arguments);
+  [[nodiscard]] KernelCache& kernels() noexcept { return kernels_; }
+  [[nodiscard]] LaunchMonitor& monitor() noexcept { return monitor_; }
 
   StreamPoint enqueue(StreamId stream, std::unique_ptr<StreamOperation> operation) override;
   void wait_for(StreamId stream, StreamPoint point) override;
@@ -61,6 +68,8 @@ class Server final : public DeviceContext {
   ServiceId service_;
   std::unique_ptr<Driver> driver_;
   MemoryPools pools_;
+  KernelCache kernels_;
+  LaunchMonitor monitor_;
   std::shared_ptr<DropQueue> dropped_ = std::make_shared<DropQueue>();
   std::unordered_map<std::uint64_t, Entry> streams_;
   Entry* last_entry_ = nullptr;  // most work goes to the stream that the work before went to

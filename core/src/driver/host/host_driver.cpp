@@ -1,8 +1,9 @@
 #include "driver/host/host_driver.hpp"
 
+#include "driver/host/host_launch.hpp"
 #include "driver/host/host_operations.hpp"
-#include "driver/host/host_properties.hpp"
 #include "memory/mapped_page.hpp"
+#include "muster/error.hpp"
 
 namespace muster::detail {
 
@@ -25,8 +26,6 @@ class StreamReference final : public DriverStream {
 
 }  // namespace
 
-DeviceDescription HostDriver::describe(const DeviceOptions& options) const { return describe_host(options); }
-
 std::unique_ptr<DevicePage> HostDriver::make_page(std::size_t size_bytes) {
   return std::make_unique<MappedPage>(size_bytes);
 }
@@ -48,8 +47,22 @@ std::unique_ptr<StreamOperation> HostDriver::make_copy(Handle source, Handle des
   return std::make_unique<HostCopy>(std::move(source), std::move(destination));
 }
 
-std::unique_ptr<StreamOperation> HostDriver::make_launch(Kernel kernel, Dim3 count, std::vector<Argument> arguments) {
-  return std::make_unique<HostLaunch>(std::move(kernel), count, std::move(arguments));
+std::shared_ptr<const CompiledKernel> HostDriver::compile(const Kernel& kernel) {
+  Kernel::Body body = kernel.state().compile(description_.target);
+  if (!body) throw CompileFailed(kernel.name(), "its compilation gave no function");
+  return std::make_shared<const HostCode>(std::move(body));
+}
+
+std::unique_ptr<StreamOperation> HostDriver::make_launch(Launch launch) {
+  return std::make_unique<HostLaunch>(
+      HostLaunchPlan{std::move(launch.kernel), std::move(launch.code), std::move(launch.count), std::move(launch.arguments),
+                     description_.properties.cores},
+      std::move(launch.report));
+}
+
+bool HostDriver::can_access_peer(const Driver& other) const noexcept {
+  const auto* host = dynamic_cast<const HostDriver*>(&other);
+  return host && host != this && options_.peers == PeerAccess::shared && host->options_.peers == PeerAccess::shared;
 }
 
 std::unique_ptr<StreamOperation> HostDriver::make_wait(const DriverStream& stream, std::uint64_t ticket) {

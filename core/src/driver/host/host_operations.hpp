@@ -81,20 +81,4 @@ class HostWait final : public StreamOperation {
   std::uint64_t ticket_;
 };
 
-/// Calls the kernel for each point of the grid, x fastest.
-class HostLaunch final : public StreamOperation {
- public:
-  HostLaunch(Kernel kernel, Dim3 count, std::vector<Argument> arguments);
-  bool poll() override;
-  [[nodiscard]] std::span<const Handle> reads() const override { return reads_; }
-  [[nodiscard]] std::span<const Handle> writes() const override { return writes_; }
-  [[nodiscard]] bool computes() const override { return true; }
-
- private:
-  Kernel kernel_;
-  Dim3 count_;
-  std::vector<Argument> arguments_;
-  std::vector<Handle> reads_, writes_;
-};
-
 }  // namespace muster::detail

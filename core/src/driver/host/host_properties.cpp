@@ -80,10 +80,10 @@ constexpr std::size_t shared_memory = std::size_t{64} << 10U;
 
 }  // namespace
 
-int kernel_threads_of(const DeviceOptions& options) noexcept {
+int kernel_threads_of(const DeviceOptions& options, int cores) noexcept {
   if (options.kernel_threads > 0) return options.kernel_threads;
-  const int chosen = chosen_threads.load();
-  return chosen > 0 ? chosen : usable_cores();
+  const int chosen = chosen_threads.load(std::memory_order_relaxed);
+  return chosen > 0 ? std::min(chosen, cores) : cores;
 }
 
 DeviceDescription describe_host(const DeviceOptions& options) {
@@ -91,7 +91,7 @@ DeviceDescription describe_host(const DeviceOptions& options) {
   auto& properties = host.properties;
   properties.name = cpu_value("model name");
   if (properties.name.empty()) properties.name = fmt::format("{} cores", architecture());
-  properties.cores = kernel_threads_of(options);
+  properties.cores = options.kernel_threads > 0 ? options.kernel_threads : usable_cores();
   properties.memory_bytes =
       static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   properties.memory_limit_bytes = options.memory_limit_bytes;
