@@ -18,6 +18,8 @@ std::string_view name(ErrorCode code) noexcept {
       return "out of memory";
     case ErrorCode::compile_failed:
       return "compile failed";
+    case ErrorCode::capture_failed:
+      return "capture failed";
     case ErrorCode::launch_failed:
       return "launch failed";
     case ErrorCode::device_closed:

@@ -66,6 +66,54 @@ TEST(Groups, ACollectiveInPlaceLeavesLazyReadsAsTheyWere) {
   }
 }
 
+TEST(Groups, CollectivesAreRecordedAndReplayedAcrossRanks) {
+  const ClientGroup group = world().group();
+  const auto clients = group.local_clients();
+  for (const std::size_t count : {5U, 100'000U}) {
+    std::vector<Handle> values, sums;
+    std::vector<Graph> graphs;
+    for (const Client& client : clients) {
+      values.push_back(client.create_from_slice<float>(filled(count, 0)));
+      sums.push_back(client.empty(count * sizeof(float)));
+      client.start_capture();
+      client.copy(values.back(), sums.back());
+      group.all_reduce(client, sums.back(), sums.back(), Dtype::f32, ReduceOp::sum);
+      group.all_reduce(client, sums.back(), sums.back(), Dtype::f32, ReduceOp::max);
+      group.sync_collective(client);
+      EXPECT_THROW(group.barrier(client), UsageError);
+      graphs.push_back(client.stop_capture());
+      EXPECT_EQ(graphs.back().size(), 3U);
+    }
+    const auto n = static_cast<float>(group.size());
+    for (int round = 0; round < 20; ++round) {
+      for (std::size_t i = 0; i < clients.size(); ++i) {
+        const auto own = static_cast<float>(group.index_of(clients[i]) + 1 + round);
+        clients[i].write(values[i], Bytes::copy_of<float>(filled(count, own)));
+        // Replays stand in one order with what is issued directly.
+        if (round % 3 == 0) group.broadcast(clients[i], values[i], values[i], group.size() - 1);
+        graphs[i].replay();
+      }
+      const float expected =
+          round % 3 == 0 ? n * (n + static_cast<float>(round)) : n * (n + 1) / 2 + n * static_cast<float>(round);
+      for (std::size_t i = 0; i < clients.size(); ++i) {
+        const Bytes bytes = clients[i].read(sums[i]);
+        ASSERT_EQ(bytes.as<float>()[0], expected);
+        ASSERT_EQ(bytes.as<float>()[count - 1], expected);
+      }
+    }
+  }
+}
+
+TEST(Groups, ATransferFailsACapture) {
+  const ClientGroup group = world().group();
+  if (group.size() < 2) GTEST_SKIP() << "needs two members";
+  for (const Client& client : group.local_clients()) {
+    client.start_capture();
+    group.send(client, client.empty(8), group.index_of(client) == 0 ? 1 : 0);
+    EXPECT_THROW(static_cast<void>(client.stop_capture()), CaptureFailed);
+  }
+}
+
 TEST(Groups, FormInOppositeOrdersOnTheRanks) {
   // Each round has two groups that no round before had: the device list is another permutation.
   auto devices = world().all_devices();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "group/collective_operation.hpp"
+#include "group/recorded_collective.hpp"
 #include "group/transfer_operation.hpp"
 
 namespace muster {
@@ -44,6 +45,12 @@ void submit(const Client& client, F work) {
 void issue(const std::shared_ptr<GroupState>& group, Communicator& communicator, const Client& client, CollectiveCall call,
            CollectiveOptions options, std::function<void(const Failure&)> ended = nullptr) {
   call.reproducibility = options.reproducibility;
+  if (client.is_capturing()) {
+    submit(client, [group, &communicator, call = std::move(call), stream = client.stream()](DeviceContext& device) {
+      device.enqueue(stream, std::make_unique<detail::RecordedCollective>(group, communicator, call));
+    });
+    return;
+  }
   auto operation = std::make_unique<CollectiveOperation>(group, communicator, std::move(call), std::move(ended));
   submit(client,
          [operation = std::move(operation), wait = options.wait, stream = client.stream()](DeviceContext& device) mutable {
@@ -267,7 +274,12 @@ void issue_transfer(const std::shared_ptr<GroupState>& group, const Client& clie
     throw UsageError(fmt::format("member {} cannot transfer with member {}: the {} has members 0 to {}", communicator.index,
                                  peer, group->describe(), group->shape().size() - 1));
   }
-  submit(client, [group, &communicator, handle = handle.for_work(), peer, direction](DeviceContext& device) {
+  submit(client, [group, &communicator, handle = handle.for_work(), peer, direction,
+                  stream = client.stream()](DeviceContext& device) {
+    if (device.capturing(stream)) {
+      return device.fail_capture(stream,
+                                 "a graph cannot record send or recv; transfer between replays, or use a collective");
+    }
     auto& lanes = direction == detail::Direction::send ? communicator.sends : communicator.receives;
     auto& lane = lanes.try_emplace(peer, Communicator::TransferLane{make_stream_id(), 0}).first->second;
     ++lane.number;
@@ -312,6 +324,7 @@ void ClientGroup::barrier(const Client& client) const {
     Failure failure;
   };
   if (open_batch) throw UsageError("a barrier waits, so it cannot be part of a batch");
+  if (client.is_capturing()) throw UsageError("a barrier waits, so a graph cannot record it");
   auto& communicator = state_->communicator_of(client);
   auto ended = std::make_shared<Ended>();
   issue(state_, communicator, client, make_call(Operation::barrier, 0, {}, {}), {}, [ended](const Failure& failure) {

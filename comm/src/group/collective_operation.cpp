@@ -29,10 +29,10 @@ void CollectiveOperation::failed(const Failure& failure) {
   if (ended_) std::exchange(ended_, nullptr)(failure);
 }
 
-void CollectiveOperation::prepare(DeviceContext& device) {
+void CollectiveOperation::prepare(DeviceContext& device, Posting posting) {
   call_.sequence = ++communicator_.sequence;
   const auto& shape = guard_.group().shape();
-  if (shape.one_host() && is_small(call_.fingerprint, shape)) {
+  if (posting == Posting::early && shape.one_host() && is_small(call_.fingerprint, shape)) {
     if (call_.destination.valid()) device.prepare_to_write(communicator_.stream, call_.destination);
     if (call_.source.valid()) source_written_ = device.writer_of(call_.source);
     communicator_.issued->add(call_.sequence, this);

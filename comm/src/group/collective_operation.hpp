@@ -17,8 +17,10 @@ class CollectiveOperation final : public StreamOperation {
                       std::function<void(const Failure&)> ended);
   ~CollectiveOperation() override;
 
+  /// Whether a small operation may tell the others of its part before its turn, once its source is written.
+  enum class Posting : std::uint8_t { early, in_turn };
   /// On the actor: the operation's place in the order, and memory that it needs.
-  void prepare(DeviceContext& device);
+  void prepare(DeviceContext& device, Posting posting = Posting::early);
   [[nodiscard]] Communicator& communicator() const noexcept { return communicator_; }
 
   bool poll() override;

@@ -16,6 +16,7 @@
 #include "muster/device_properties.hpp"
 #include "muster/device_work.hpp"
 #include "muster/future.hpp"
+#include "muster/graph.hpp"
 #include "muster/handle.hpp"
 #include "muster/kernel.hpp"
 #include "muster/layout.hpp"
@@ -189,6 +190,19 @@ class Client {
   /// sync(), then check(handles).
   void sync_buffers(std::span<const Handle> handles, Deadline deadline = Deadline::never()) const;
 
+  /// Before the warm-up run of what is to be recorded: until start_capture(), memory that this stream drops stays reserved,
+  /// since a graph keeps all that it uses. Enqueues.
+  void graph_prepare() const;
+  /// Blocks until earlier work of the stream is done. This client's stream records from now on, and runs nothing: launches,
+  /// copies and collectives become part of the graph. Reads, syncs, profiling and memory_cleanup are refused meanwhile; a
+  /// host write, a transfer, or an allocation beyond what the warm-up run reserved fails the capture, and what it would
+  /// have written. Throws UsageError if the stream records already, which goes on then.
+  void start_capture() const;
+  /// Blocks until taken up. Throws UsageError where nothing is recorded, and what failed the capture.
+  [[nodiscard]] Graph stop_capture() const;
+  /// Whether this client's stream records. Answers at once.
+  [[nodiscard]] bool is_capturing() const;
+
   /// Queues a task on the actor: it runs once, in order, and must not block. Failures of it are logged.
   template <class F>
   void submit(F task) const {
@@ -235,6 +249,8 @@ class Client {
   };
 
   explicit Client(std::shared_ptr<detail::DeviceService> service) : service_(std::move(service)) {}
+  /// Throws UsageError while this client's stream records a graph.
+  void refuse_while_capturing(std::string_view call) const;
   /// Where a buffer is, and stays from now on.
   [[nodiscard]] MemoryView keep_in_place(const Handle& handle) const;
   [[nodiscard]] std::span<std::byte> resource_of(const Handle& handle, Backend backend) const;

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "muster/device.hpp"
@@ -35,6 +37,8 @@ struct PageView {
   std::byte* data = nullptr;  ///< where it is mapped in this process
 };
 
+class DeviceContext;
+
 /// One operation in a stream. All calls on it come from one thread at a time.
 class StreamOperation : public Recycled {
  public:
@@ -57,6 +61,10 @@ class StreamOperation : public Recycled {
   [[nodiscard]] virtual bool keeps_failures() const noexcept { return false; }
   /// Whether a graph may record the operation and run it again: poll() starts anew after it returned true.
   [[nodiscard]] virtual bool repeatable() const noexcept { return false; }
+  /// Of a recorded operation that is issued anew for each replay: the one to run, made on the actor. Null: this one runs.
+  virtual std::unique_ptr<StreamOperation> issue_again(DeviceContext&) { return nullptr; }
+  /// Of such an operation: the stream in whose order its runs stand.
+  [[nodiscard]] virtual std::optional<StreamId> ordered_with() const { return std::nullopt; }
 };
 
 /// A point in a stream.
@@ -89,6 +97,10 @@ class DeviceContext {
   virtual void prepare_to_write(StreamId stream, const Handle& handle) = 0;
   /// Watches the last operation enqueued that writes any of `handle`'s allocation.
   virtual StreamWatch writer_of(const Handle& handle) = 0;
+  /// Whether the stream records a graph: what is enqueued to it is recorded then, and must be repeatable.
+  virtual bool capturing(StreamId stream) = 0;
+  /// Something was asked of a stream that records, and cannot be recorded.
+  virtual void fail_capture(StreamId stream, const std::string& why) = 0;
   /// Memory for the use of this device, allocated now. Throws OutOfMemory.
   virtual Handle allocate(std::size_t size_bytes) = 0;
 

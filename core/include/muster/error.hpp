@@ -16,6 +16,7 @@ enum class ErrorCode {
   foreign_handle,       ///< fix the call: the memory belongs to another device
   out_of_memory,        ///< free memory, or raise the limit
   compile_failed,       ///< fix the kernel
+  capture_failed,       ///< fix what is recorded, and record again
   launch_failed,        ///< fix the kernel
   device_closed,        ///< the device was shut down; make no further calls
   no_device_transport,  ///< choose another path
@@ -111,6 +112,12 @@ class CompileFailed : public TypedError<CompileFailed> {
 
  private:
   std::string kernel_;
+};
+
+/// Something was done while a stream recorded a graph that a graph cannot hold.
+class CaptureFailed : public TypedError<CaptureFailed> {
+ public:
+  explicit CaptureFailed(const std::string& message) : TypedError(ErrorCode::capture_failed, message) {}
 };
 
 /// Memory cannot be addressed by another device.

@@ -48,6 +48,7 @@ void Client::flush() const {
 }
 
 void Client::sync(Deadline deadline) const {
+  refuse_while_capturing("sync");
   const detail::DriverStream* awaited = nullptr;
   std::uint64_t ticket = 0;
   service_->actor()->submit_blocking([&] {

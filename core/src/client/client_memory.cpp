@@ -193,6 +193,9 @@ void Client::record_memory(std::string_view label) const {
 }
 
 void Client::memory_cleanup() const {
+  if (service_->modes().any_capturing()) {
+    throw UsageError("memory_cleanup is not possible while a stream of the device records a graph; stop the capture first");
+  }
   service_->actor()->submit_blocking([&] { service_->server().pools().trim(); });
 }
 

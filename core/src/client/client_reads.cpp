@@ -79,6 +79,7 @@ void enqueue_snapshot(detail::DeviceService& service, Handle handle, StreamId st
 
 Bytes Client::read(const Handle& handle, Deadline deadline) const {
   require_own(handle);
+  refuse_while_capturing("read");
   auto state = std::make_shared<ValueState<Bytes>>(service_->actor());
   service_->actor()->submit_blocking(
       [&] { enqueue_read(*service_, handle.for_work(), Rows::packed(handle.size()), stream(), state); });
@@ -87,6 +88,7 @@ Bytes Client::read(const Handle& handle, Deadline deadline) const {
 
 std::vector<Bytes> Client::read(std::span<const Handle> handles, Deadline deadline) const {
   for (const Handle& handle : handles) require_own(handle);
+  refuse_while_capturing("read");
   std::vector<ReadState> states;
   for (std::size_t i = 0; i < handles.size(); ++i) states.push_back(std::make_shared<ValueState<Bytes>>(service_->actor()));
   service_->actor()->submit_blocking([&] {
@@ -127,6 +129,7 @@ Rows checked_rows(const TensorDescriptor& tensor) {
 
 Future<Bytes> Client::read_tensor_async(const TensorDescriptor& tensor) const {
   require_own(tensor.handle);
+  refuse_while_capturing("read");
   const Rows rows = checked_rows(tensor);
   auto state = std::make_shared<ValueState<Bytes>>(service_->actor());
   service_->actor()->submit(
@@ -142,6 +145,7 @@ Bytes Client::read_tensor(const TensorDescriptor& tensor, Deadline deadline) con
 
 Bytes Client::read_lazy(const Handle& handle) const {
   require_own(handle);
+  refuse_while_capturing("read_lazy");
   auto state = std::make_shared<ValueState<Snapshot>>(service_->actor());
   service_->actor()->submit(
       make_device_task([service = service_.get(), handle = handle.for_work(), state, stream = stream()](DeviceContext&) {
@@ -152,6 +156,7 @@ Bytes Client::read_lazy(const Handle& handle) const {
 
 Future<Bytes> Client::read_lazy_async(const Handle& handle) const {
   require_own(handle);
+  refuse_while_capturing("read_lazy_async");
   auto snapshot = std::make_shared<ValueState<Snapshot>>(service_->actor());
   auto state = std::make_shared<ValueState<Bytes>>(service_->actor());
   // The bytes hold the handle from now on, as those of read_lazy do.

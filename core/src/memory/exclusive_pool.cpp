@@ -46,7 +46,7 @@ void ExclusivePool::do_give_back(const PageRange& range) {
   auto taken = taken_.extract(range.page);
   free_bytes_ += range.page->size();
   free_.emplace(range.page->size(), std::move(taken.mapped()));
-  if (sizes_ == Sizes::exact) return;
+  if (sizes_ == Sizes::exact || keeps_free_pages()) return;
   while (free_bytes_ > always_kept && free_bytes_ > reserved_bytes() / kept_free_share) {
     const auto largest = std::prev(free_.end());
     free_bytes_ -= largest->first;

@@ -27,6 +27,7 @@ struct PageRange {
 struct PageSource {
   std::function<std::unique_ptr<DevicePage>(std::size_t)> make_page;
   ReserveBudget budget;
+  int recordings = 0;  ///< graphs being recorded: free pages stay, since none may be asked for
   /// Called before a pool asks for a page: the place to return what others do not use.
   std::function<void(std::size_t)> before_page = [](std::size_t) {};
 };
@@ -86,6 +87,7 @@ class MemoryPool {
     source_.budget.release(page->size());
     reserved_ -= page->size();
   }
+  [[nodiscard]] bool keeps_free_pages() const noexcept { return source_.recordings != 0; }
   [[nodiscard]] bool budget_allows(std::size_t size_bytes) const noexcept { return source_.budget.allows(size_bytes); }
 
  private:

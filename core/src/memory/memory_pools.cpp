@@ -16,7 +16,7 @@ constexpr std::size_t always_reserved = 64 * mebi;
 }  // namespace
 
 MemoryPools::MemoryPools(MakePage make_page, std::size_t limit_bytes)
-    : source_{std::move(make_page), ReserveBudget(limit_bytes), [this](std::size_t size) { make_room(size); }},
+    : source_{std::move(make_page), ReserveBudget(limit_bytes), 0, [this](std::size_t size) { make_room(size); }},
       small_(PoolKind::small, small_shape, source_),
       large_(PoolKind::large, large_shape, source_),
       exclusive_(PoolKind::exclusive, ExclusivePool::Sizes::classes, source_),
@@ -38,24 +38,49 @@ PageRange MemoryPools::take_range(const MemoryRequest& request) {
 }
 
 void MemoryPools::make_room(std::size_t size_bytes) {
+  if (!may_grow_) {
+    throw OutOfMemory(fmt::format(
+        "a graph that is being recorded asks for {} bytes that are not reserved; call graph_prepare() before the "
+        "warm-up run, and make the same allocations in it",
+        size_bytes));
+  }
   // Free pages are kept as long as they cost little of the memory that the program once needed anyway.
   if (reserved_bytes() + size_bytes > peak_in_use_ / 4 * 5 + always_reserved) trim_swept();
 }
 
+Grant MemoryPools::take_reserved(const MemoryRequest& request) {
+  if (request.mode == AllocationMode::dedicated) {
+    throw OutOfMemory("memory of the driver cannot be had while a graph is recorded; allocate before");
+  }
+  may_grow_ = false;
+  try {
+    const Grant grant = take_counted(request);
+    may_grow_ = true;
+    return grant;
+  } catch (...) {
+    may_grow_ = true;
+    throw;
+  }
+}
+
 Grant MemoryPools::take(const MemoryRequest& request) {
+  try {
+    return take_counted(request);
+  } catch (const OutOfMemory&) {
+    const std::size_t before = reserved_bytes();
+    trim_swept();
+    if (reserved_bytes() == before) throw;
+    return take_counted(request);
+  }
+}
+
+Grant MemoryPools::take_counted(const MemoryRequest& request) {
   if (request.size_bytes > std::numeric_limits<std::size_t>::max() / 2) {
     throw OutOfMemory(fmt::format("{} bytes is more than an address space holds", request.size_bytes));
   }
   Grant grant{{}, request.stream};
   if (request.mode != AllocationMode::dedicated) peak_in_use_ = std::max(peak_in_use_, in_use_ + request.size_bytes);
-  try {
-    grant.range = take_range(request);
-  } catch (const OutOfMemory&) {
-    const std::size_t before = reserved_bytes();
-    trim_swept();
-    if (reserved_bytes() == before) throw;
-    grant.range = take_range(request);
-  }
+  grant.range = take_range(request);
   if (grant.range.pool) {
     Use& use = uses_[{grant.stream, grant.range.pool->kind()}];
     ++use.allocations;
@@ -79,6 +104,7 @@ void MemoryPools::give_back(const Grant& grant) {
 }
 
 void MemoryPools::trim_swept() {
+  if (source_.recordings != 0) return;
   small_.trim();
   large_.trim();
   exclusive_.trim();

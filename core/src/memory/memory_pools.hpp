@@ -36,6 +36,10 @@ class MemoryPools {
 
   /// Throws OutOfMemory, after having returned to the driver what nothing uses.
   Grant take(const MemoryRequest& request);
+  /// Of what is reserved already: nothing is asked of the driver. Throws OutOfMemory.
+  Grant take_reserved(const MemoryRequest& request);
+  void begin_recording() noexcept { ++source_.recordings; }
+  void end_recording() noexcept { --source_.recordings; }
   void give_back(const Grant& grant);
   /// Returns to the driver the pages that nothing uses; those of persistent allocations too.
   void trim();
@@ -49,6 +53,7 @@ class MemoryPools {
   struct Use {
     std::size_t allocations = 0, in_use = 0, high_water = 0;
   };
+  Grant take_counted(const MemoryRequest& request);
   PageRange take_range(const MemoryRequest& request);
   MemoryPool& pool_for(const MemoryRequest& request) noexcept;
   void trim_swept();
@@ -62,6 +67,7 @@ class MemoryPools {
   ExclusivePool exclusive_, persistent_;
   std::unordered_map<DevicePage*, std::unique_ptr<DevicePage>> dedicated_;
   std::map<std::pair<StreamId, PoolKind>, Use> uses_;
+  bool may_grow_ = true;
   std::size_t in_use_ = 0, peak_in_use_ = 0;  // of all pools
 };
 

@@ -52,6 +52,7 @@ void SlicedPool::do_give_back(const PageRange& range) {
   by_largest_.emplace(page.space.largest(), &page);
   if (!page.space.all_free()) return;
   free_pages_bytes_ += page.memory->size();
+  if (keeps_free_pages()) return;
   // Hysteresis: a program that frees and takes the same buffer in turns must not map it anew each time.
   if (free_pages_bytes_ > shape_.largest_page && free_pages_bytes_ > reserved_bytes() / kept_free_share) drop(page);
 }

@@ -35,11 +35,18 @@ MemoryPools& Server::pools() {
 }
 
 void Server::provide(Allocation& allocation, StreamId stream, AllocationMode mode) noexcept {
+  Capture& capture = entry(stream).capture;
+  const bool recording = capture.stage() == Capture::Stage::recording;
   try {
-    allocation.set_storage(std::make_shared<Storage>(pools().take({allocation.size(), mode, stream}), dropped_));
+    const MemoryRequest request{allocation.size(), mode, stream};
+    const Grant grant = recording ? pools().take_reserved(request) : pools().take(request);
+    allocation.set_storage(std::make_shared<Storage>(grant, dropped_));
     if (mode == AllocationMode::persistent) allocation.uses().in_place = true;
+    if (capture.stage() == Capture::Stage::preparing) capture.keep(allocation.storage());
   } catch (...) {
-    allocation.failures().taint(0, allocation.size(), current_failure());
+    const Failure failure = current_failure();
+    allocation.failures().taint(0, allocation.size(), failure);
+    if (recording) capture.fail(failure);
   }
 }
 
@@ -151,6 +158,28 @@ void Server::enqueue_launch(StreamId stream, const Kernel& kernel, Count count, 
   enqueue(stream, std::move(operation));
 }
 
+bool Server::capturing(StreamId stream) { return entry(stream).capture.stage() == Capture::Stage::recording; }
+
+void Server::fail_capture(StreamId stream, const std::string& why) {
+  entry(stream).capture.fail(std::make_shared<const CaptureFailed>(why));
+}
+
+void Server::start_capture(StreamId stream) {
+  pools_.begin_recording();
+  entry(stream).capture.start();
+}
+
+std::shared_ptr<GraphBody> Server::stop_capture(StreamId stream) {
+  pools_.end_recording();
+  return entry(stream).capture.stop();
+}
+
+void Server::replay(StreamId stream, std::shared_ptr<const GraphBody> body) {
+  for (const StreamId other : body->ordered_streams) wait_for(stream, last_point(other));
+  const StreamPoint point = enqueue(stream, std::make_unique<GraphRun>(body, *this));
+  for (const StreamId other : body->ordered_streams) wait_for(other, point);
+}
+
 void Server::wait_for(StreamId id, StreamPoint point) { await(entry(id), point); }
 
 StreamPoint Server::last_point(StreamId id) {
@@ -211,6 +240,15 @@ StreamPoint Server::enqueue_after_conflicts(StreamId id, std::unique_ptr<StreamO
 
 StreamPoint Server::enqueue(StreamId id, std::unique_ptr<StreamOperation> operation) {
   take_back_dropped();
+  if (capturing(id)) {
+    // What the graph refers to stays where it is, from before the first replay.
+    for (const auto& used : {operation->reads(), operation->writes()}) {
+      for (const Handle& handle : used) keep_in_place(id, handle);
+    }
+    operation = entry(id).capture.record(std::move(operation));
+    if (!operation) return {id, entry(id).stream->last_ticket()};
+    return enqueue_after_conflicts(id, std::move(operation));
+  }
   if (Failure failure = part_from_views(id, *operation)) {
     operation = std::make_unique<RefusedOperation>(std::move(operation), std::move(failure));
   }

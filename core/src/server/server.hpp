@@ -9,6 +9,7 @@
 #include "memory/allocation.hpp"
 #include "memory/memory_pools.hpp"
 #include "muster/device_work.hpp"
+#include "server/capture.hpp"
 #include "server/launch_monitor.hpp"
 #include "server/storage_view.hpp"
 
@@ -42,6 +43,14 @@ class Server final : public DeviceContext {
   void wait_for(StreamId stream, StreamPoint point) override;
   StreamPoint last_point(StreamId stream) override;
   void prepare_to_write(StreamId stream, const Handle& handle) override;
+  bool capturing(StreamId stream) override;
+  void fail_capture(StreamId stream, const std::string& why) override;
+  [[nodiscard]] Capture& capture(StreamId stream) { return entry(stream).capture; }
+  void start_capture(StreamId stream);
+  std::shared_ptr<GraphBody> stop_capture(StreamId stream);
+  /// Enqueues a run of a graph, in order with the streams that its operations belong to.
+  void replay(StreamId stream, std::shared_ptr<const GraphBody> body);
+
   StreamWatch writer_of(const Handle& handle) override;
   Handle allocate(std::size_t size_bytes) override;
   DriverStream& stream(StreamId id) { return *entry(id).stream; }
@@ -53,6 +62,7 @@ class Server final : public DeviceContext {
     StreamId id;
     std::unique_ptr<DriverStream> stream;
     std::vector<StreamPoint> awaited;
+    Capture capture;
   };
   Entry& entry(StreamId id);
   void queue_waits(Entry& entry);

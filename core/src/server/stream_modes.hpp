@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -17,6 +18,7 @@ class StreamModes {
   struct Modes {
     AllocationMode allocation = AllocationMode::pooled;
     LaunchMode launch = LaunchMode::run;
+    bool capturing = false;
     friend bool operator==(const Modes&, const Modes&) = default;
   };
 
@@ -28,6 +30,12 @@ class StreamModes {
   }
   AllocationMode set(StreamId stream, AllocationMode mode) { return replace(stream, &Modes::allocation, mode); }
   LaunchMode set(StreamId stream, LaunchMode mode) { return replace(stream, &Modes::launch, mode); }
+  void set_capturing(StreamId stream, bool capturing) { replace(stream, &Modes::capturing, capturing); }
+  [[nodiscard]] bool any_capturing() const {
+    if (count_.load(std::memory_order_acquire) == 0) return false;
+    const std::lock_guard lock(mutex_);
+    return std::any_of(modes_.begin(), modes_.end(), [](const auto& each) { return each.second.capturing; });
+  }
 
  private:
   template <class Mode>

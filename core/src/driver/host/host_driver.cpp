@@ -56,7 +56,7 @@ std::shared_ptr<const CompiledKernel> HostDriver::compile(const Kernel& kernel) 
 std::unique_ptr<StreamOperation> HostDriver::make_launch(Launch launch) {
   return std::make_unique<HostLaunch>(
       HostLaunchPlan{std::move(launch.kernel), std::move(launch.code), std::move(launch.count), std::move(launch.arguments),
-                     description_.properties.cores},
+                     kernel_threads_of(options_, description_.properties.cores)},
       std::move(launch.report));
 }
 

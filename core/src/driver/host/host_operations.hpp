@@ -66,6 +66,7 @@ class HostCopy final : public StreamOperation {
   }
   [[nodiscard]] std::span<const Handle> reads() const override { return {&source_, 1}; }
   [[nodiscard]] std::span<const Handle> writes() const override { return {&destination_, 1}; }
+  [[nodiscard]] bool repeatable() const noexcept override { return true; }
 
  private:
   Handle source_, destination_;

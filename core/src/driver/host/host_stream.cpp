@@ -1,57 +1,8 @@
 #include "driver/host/host_stream.hpp"
 
-#include "memory/allocation.hpp"
+#include "server/run_operation.hpp"
 
 namespace muster::detail {
-
-namespace {
-
-void taint_all(std::span<const Handle> handles, const Failure& failure) {
-  for (const Handle& handle : handles) {
-    handle.allocation()->failures().taint(handle.offset(), handle.offset() + handle.size(), failure);
-  }
-}
-
-void clear_all(std::span<const Handle> handles) {
-  for (const Handle& handle : handles) {
-    handle.allocation()->failures().clear(handle.offset(), handle.offset() + handle.size());
-  }
-}
-
-/// The failure that keeps the operation from running: a tainted source, or memory that was never allocated.
-Failure obstacle(const StreamOperation& operation) {
-  for (const Handle& handle : operation.reads()) {
-    if (Failure failure = failure_of(handle)) return failure;
-  }
-  for (const Handle& handle : operation.writes()) {
-    if (!handle.allocation()->storage()) return failure_of(handle);
-  }
-  return nullptr;
-}
-
-void end_with(StreamOperation& operation, const Failure& failure) {
-  taint_all(operation.writes(), failure);
-  operation.failed(failure);
-}
-
-/// One step; true when the operation is over.
-bool step(StreamOperation& operation, bool started) {
-  try {
-    if (!started && !operation.keeps_failures()) {
-      if (const Failure failure = obstacle(operation); failure && !operation.accepts_tainted(failure)) {
-        end_with(operation, failure);
-        return true;
-      }
-    }
-    if (!operation.poll()) return false;
-    if (!operation.keeps_failures()) clear_all(operation.writes());
-  } catch (...) {
-    end_with(operation, current_failure());
-  }
-  return true;
-}
-
-}  // namespace
 
 std::uint64_t HostStream::enqueue(std::unique_ptr<StreamOperation> operation) { return queue_.push(std::move(operation)); }
 
@@ -73,7 +24,7 @@ bool HostStream::run_some(Actor& actor, Kernels kernels) {
     bool over = false;
     {
       const Actor::Inside inside(actor, operation->computes());
-      over = step(*operation, started);
+      over = run_step(*operation, started);
     }
     if (!over) break;
     pop();
