@@ -9,6 +9,7 @@
 #include "memory/memory_pools.hpp"
 #include "muster/error.hpp"
 #include "muster/layout.hpp"
+#include "support/instrumented.hpp"
 
 namespace muster::detail {
 namespace {
@@ -123,6 +124,7 @@ TEST(MemoryPools, DedicatedMemoryGoesBackAtOnceAndIsInNoStatistics) {
 }
 
 TEST(MemoryPools, AMillionRandomRequestsNeitherFragmentNorLeak) {
+  const int requests = test::instrumented ? 50'000 : 1'000'000;
   for (const std::size_t most_in_use : {600 * mebi, 1200 * mebi}) {
     for (const bool logarithmic : {true, false}) {
       std::size_t live_pages = 0;
@@ -131,7 +133,7 @@ TEST(MemoryPools, AMillionRandomRequestsNeitherFragmentNorLeak) {
       std::uniform_real_distribution<> exponent(0, std::log(64.0 * mebi));
       std::vector<std::pair<Grant, std::size_t>> taken;
       std::size_t in_use = 0, peak = 0, most_reserved = 0;
-      for (int i = 0; i < 1'000'000; ++i) {
+      for (int i = 0; i < requests; ++i) {
         const std::size_t size =
             logarithmic ? static_cast<std::size_t>(std::exp(exponent(random))) : 1 + random() % (64 * mebi);
         if (in_use + size > most_in_use || (!taken.empty() && random() % 2 == 0)) {

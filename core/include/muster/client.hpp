@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -172,6 +174,12 @@ class Client {
   /// Told of launches issued from now on, as long as it lives.
   void add_launch_observer(const std::shared_ptr<LaunchObserver>& observer) const;
 
+  /// Enqueues a copy to another device of this process, and returns the destination's handle at once. It holds the data of
+  /// this point of the stream, whatever is written to the source later. A source that carries a failure passes it on.
+  /// Devices that can access each other copy directly, others through the host; across ranks, ClientGroup::send and recv do
+  /// it. Throws ForeignHandle.
+  [[nodiscard]] Handle to_client(const Handle& source, const Client& destination) const;
+
   /// Whether kernels here can load, store and run atomics on memory that `other` shares. False for this device itself, and
   /// for another backend.
   [[nodiscard]] bool can_access_peer(const Client& other) const;
@@ -189,6 +197,46 @@ class Client {
   void sync(Deadline deadline = Deadline::never()) const;
   /// sync(), then check(handles).
   void sync_buffers(std::span<const Handle> handles, Deadline deadline = Deadline::never()) const;
+
+  /// Begins to time this client's stream, from the first work enqueued now. Several windows may be open, also nested; a
+  /// token may be ended by another thread. Throws UsageError while the stream records a graph.
+  [[nodiscard]] ProfileToken profile_start() const;
+  /// Enqueues the end of the window, and flushes. The future has the time on the device from the start of the first work in
+  /// it to the end of the last; nothing where there was none. Throws UsageError for a token that was ended before.
+  [[nodiscard]] Future<ProfileDuration> profile_end(const ProfileToken& token) const;
+  /// Ends the window without a result. Nothing happens where it was ended before.
+  void profile_abandon(const ProfileToken& token) const;
+  /// Runs `fn` with the device to itself, and times what it enqueues to this client's stream: its value with the duration,
+  /// or the duration alone if it gives nothing. Blocks until that work is done. `name` stands in the log.
+  template <class F>
+  auto profile(F&& fn, std::string_view name = {}) const {
+    return exclusive([&] {
+      const ProfileToken token = profile_start();
+      const AbandonedUnlessEnded guard{*this, token};
+      if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+        std::forward<F>(fn)();
+        return logged(name, profile_end(token).get());
+      } else {
+        auto value = std::forward<F>(fn)();
+        return Profiled<decltype(value)>{std::move(value), logged(name, profile_end(token).get())};
+      }
+    });
+  }
+  /// Runs `fn` while no other thread's work reaches the device: it is held back until `fn` has returned. Waits for what
+  /// came before. Throws UsageError, and runs nothing, inside a kernel or task of the device and while a stream records a
+  /// graph; TimedOut where the device is not free by the deadline.
+  template <class F>
+  auto exclusive(F&& fn, Deadline deadline = Deadline::after(std::chrono::minutes(1))) const {
+    const ExclusiveUse use(*this, deadline);
+    return std::forward<F>(fn)();
+  }
+
+  /// What `probe` measured for `key` on hardware like this: from the cache in memory, or on disk (MUSTER_CACHE, else
+  /// ~/.cache/muster), or by running it now: exclusively, after what is queued for compilation. Throws what it throws.
+  double measure_throughput(std::string_view key, const std::function<double(const Client&)>& probe) const;
+  /// Elements per access that move elements of this size (bytes) fastest, the best first, down to 1. Throws UsageError for
+  /// 0.
+  [[nodiscard]] std::vector<std::size_t> io_optimized_vector_sizes(std::size_t element_size) const;
 
   /// Before the warm-up run of what is to be recorded: until start_capture(), memory that this stream drops stays reserved,
   /// since a graph keeps all that it uses. Enqueues.
@@ -234,6 +282,26 @@ class Client {
     const Client& client_;
     AllocationMode before_;
   };
+
+  /// The device to one thread, as long as the scope.
+  class ExclusiveUse {
+   public:
+    ExclusiveUse(const Client& client, Deadline deadline) : client_(client) { client_.hold(deadline); }
+    ExclusiveUse(const ExclusiveUse&) = delete;
+    ExclusiveUse& operator=(const ExclusiveUse&) = delete;
+    ~ExclusiveUse() { client_.release(); }
+
+   private:
+    const Client& client_;
+  };
+  struct AbandonedUnlessEnded {
+    const Client& client;
+    const ProfileToken& token;
+    ~AbandonedUnlessEnded() { client.profile_abandon(token); }
+  };
+  void hold(Deadline deadline) const;
+  void release() const noexcept;
+  ProfileDuration logged(std::string_view name, ProfileDuration duration) const;
 
   /// A launch mode that ends with the scope.
   class LaunchWindow {

@@ -59,6 +59,8 @@ class StreamOperation : public Recycled {
   [[nodiscard]] virtual bool computes() const { return false; }
   /// Whether what it writes keeps the failures that it carries: for operations that move memory, not content.
   [[nodiscard]] virtual bool keeps_failures() const noexcept { return false; }
+  /// Whether profiling counts it: not what only orders other work.
+  [[nodiscard]] virtual bool is_work() const noexcept { return true; }
   /// Whether a graph may record the operation and run it again: poll() starts anew after it returned true.
   [[nodiscard]] virtual bool repeatable() const noexcept { return false; }
   /// Of a recorded operation that is issued anew for each replay: the one to run, made on the actor. Null: this one runs.

@@ -3,14 +3,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/device.hpp"
 #include "muster/kernel.hpp"
 
 namespace muster {
+
+namespace detail {
+class ProfileWindow;
+}
 
 /// What is logged of each launch of a device.
 enum class ProfilingLevel : std::uint8_t {
@@ -39,6 +45,26 @@ class LaunchObserver {
   virtual bool wants_timing(const KernelId& kernel) = 0;
   /// The launch has run, or failed.
   virtual void launched(const LaunchRecord& record) = 0;
+};
+
+/// A stretch of a stream that is being timed. Cheap to copy.
+class ProfileToken {
+ public:
+  explicit ProfileToken(std::shared_ptr<detail::ProfileWindow> window) : window_(std::move(window)) {}
+  [[nodiscard]] const std::shared_ptr<detail::ProfileWindow>& window() const noexcept { return window_; }
+
+ private:
+  std::shared_ptr<detail::ProfileWindow> window_;
+};
+
+/// How long the work of a window took on the device; nothing where there was none to measure.
+using ProfileDuration = std::optional<std::chrono::nanoseconds>;
+
+/// What a function gave, and how long its work took.
+template <class T>
+struct Profiled {
+  T value;
+  ProfileDuration duration;
 };
 
 }  // namespace muster

@@ -62,7 +62,44 @@ void Actor::require_outside() const {
   }
 }
 
+bool Actor::hold_back(std::unique_ptr<Task>& task) {
+  const std::lock_guard lock(held_back_mutex_);
+  if (!held_by_another() || closed()) return false;
+  held_back_.push_back(std::move(task));
+  return true;
+}
+
+bool Actor::hold(Deadline deadline) {
+  require_outside();
+  const auto me = std::this_thread::get_id();
+  if (holder_.load(std::memory_order_acquire) == me) {
+    ++holds_;
+    return true;
+  }
+  const auto taken = [&] {
+    std::thread::id nobody{};
+    const std::lock_guard lock(held_back_mutex_);
+    return holder_.compare_exchange_strong(nobody, me, std::memory_order_acq_rel);
+  };
+  if (!help_until(taken, deadline)) return false;
+  holds_ = 1;
+  return true;
+}
+
+void Actor::release() noexcept {
+  if (--holds_ != 0) return;
+  {
+    const std::lock_guard lock(held_back_mutex_);
+    for (auto& task : held_back_) mailbox_.push(std::move(task));
+    held_back_.clear();
+    holder_.store(std::thread::id{}, std::memory_order_release);
+  }
+  bell_.ring();
+  flush();
+}
+
 void Actor::submit(std::unique_ptr<Task> task) {
+  if (held_by_another() && hold_back(task)) return;
   const std::size_t waiting = mailbox_.push(std::move(task));
   if (waiting == 0) throw DeviceClosed(name_);
   if (waiting >= mailbox_threshold && waiting % mailbox_threshold == 0) {
@@ -236,6 +273,12 @@ void Actor::background() {
 
 void Actor::close() noexcept {
   if (!closed_.exchange(true, std::memory_order_seq_cst)) {
+    {
+      // What a holder held back runs, too: it may be waited for.
+      const std::lock_guard lock(held_back_mutex_);
+      for (auto& task : held_back_) mailbox_.push(std::move(task));
+      held_back_.clear();
+    }
     mailbox_.close();
     // Tasks already accepted still run, so that nobody waits for one for ever.
     Backoff backoff;

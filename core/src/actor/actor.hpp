@@ -53,6 +53,11 @@ class Actor {
   template <class Predicate>
   bool help_until(Predicate&& done, Deadline deadline);
 
+  /// Tasks of other threads are held back from now on, until release(). The calling thread, which may hold it several
+  /// times, has the actor to itself once what came before is done. False if another thread held it until the deadline.
+  bool hold(Deadline deadline);
+  void release() noexcept;
+
   /// Resumes `handle` soon, on a thread that holds nothing of this actor.
   void resume_soon(std::coroutine_handle<> handle);
   void add_progress(std::shared_ptr<ExternalProgress> progress);
@@ -99,6 +104,11 @@ class Actor {
     return wait_for([](void* argument) { return static_cast<bool>((*static_cast<Predicate*>(argument))()); },
                     const_cast<void*>(static_cast<const void*>(std::addressof(done))), deadline, when_closed);
   }
+  [[nodiscard]] bool held_by_another() const noexcept {
+    const auto holder = holder_.load(std::memory_order_acquire);
+    return holder != std::thread::id{} && holder != std::this_thread::get_id();
+  }
+  bool hold_back(std::unique_ptr<Task>& task);
   void require_outside() const;
   [[nodiscard]] bool idle() const noexcept;
   bool may_sleep();
@@ -113,6 +123,12 @@ class Actor {
   std::atomic<bool> token_{false};
   std::atomic<int> watchers_{0};  // threads that look after the streams now
   std::atomic<bool> closed_{false};
+
+  /// The thread that has the actor to itself; its tasks go to the mailbox, those of others wait.
+  std::atomic<std::thread::id> holder_{};
+  int holds_ = 0;  // of the holder
+  std::mutex held_back_mutex_;
+  std::vector<std::unique_ptr<Task>> held_back_;
 
   mutable std::mutex extras_mutex_;
   std::vector<std::coroutine_handle<>> continuations_;

@@ -26,7 +26,7 @@ template <class F>
 void Actor::submit_blocking(F&& work) {
   require_outside();
   if (closed()) throw DeviceClosed(name_);
-  {
+  if (!held_by_another()) {
     // The common case costs no thread switch: nobody runs the actor, so the caller does.
     const Token token(*this);
     if (token) {

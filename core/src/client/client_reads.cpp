@@ -6,11 +6,16 @@
 #include <mutex>
 #include <utility>
 
+#include "client/lazy_source.hpp"
 #include "muster/client.hpp"
 #include "server/device_service.hpp"
 
 namespace muster {
 
+using detail::enqueue_snapshot;
+using detail::LazySource;
+using detail::Snapshot;
+using detail::SnapshotState;
 using detail::ValueState;
 
 namespace {
@@ -24,55 +29,6 @@ void enqueue_read(detail::DeviceService& service, Handle handle, const Rows& row
   server.enqueue(stream, server.driver().make_read(
                              std::move(handle), rows, [state](Bytes bytes) { state->set(std::move(bytes)); },
                              [state](const Failure& failure) { state->fail(failure); }));
-}
-
-/// What a lazy read refers to once its place in the stream is reached: storage of the device, or a copy.
-struct Snapshot {
-  std::shared_ptr<detail::Storage> storage;
-  Bytes copy;
-};
-using SnapshotState = std::shared_ptr<ValueState<Snapshot>>;
-
-class LazySource final : public BytesSource {
- public:
-  /// `handle` counts as one of the program while the bytes refer to its memory.
-  LazySource(Handle handle, SnapshotState state) : handle_(std::move(handle)), state_(std::move(state)) {}
-  [[nodiscard]] BytesKind kind() const noexcept override { return BytesKind::device; }
-  [[nodiscard]] bool ready() const noexcept override { return resolved_ || state_->ready(); }
-  [[nodiscard]] const std::byte* data() override {
-    if (!resolved_) {
-      snapshot_ = state_->take(Deadline::never());
-      resolved_ = true;
-    }
-    if (!snapshot_.storage) return std::as_const(snapshot_.copy).data();
-    return snapshot_.storage->range().data() + handle_.offset();
-  }
-
- private:
-  Handle handle_;
-  SnapshotState state_;  // as long as it lives, writers leave the storage to the snapshot
-  Snapshot snapshot_;
-  bool resolved_ = false;
-};
-
-void enqueue_snapshot(detail::DeviceService& service, Handle handle, StreamId stream, const SnapshotState& state,
-                      std::function<void(const Failure&)> ended) {
-  auto& server = service.server();
-  auto failed = [state, ended](const Failure& failure) {
-    state->fail(failure);
-    if (ended) ended(failure);
-  };
-  auto share = [state, ended](std::shared_ptr<detail::Storage> storage) {
-    state->set({std::move(storage), {}});
-    if (ended) ended(nullptr);
-  };
-  if (server.enqueue_view(stream, handle, state, std::move(share), failed)) return;
-  const Rows rows = Rows::packed(handle.size());
-  auto keep = [state, ended](Bytes bytes) {
-    state->set({nullptr, std::move(bytes)});
-    if (ended) ended(nullptr);
-  };
-  server.enqueue(stream, server.driver().make_read(std::move(handle), rows, std::move(keep), std::move(failed)));
 }
 
 }  // namespace
@@ -149,7 +105,7 @@ Bytes Client::read_lazy(const Handle& handle) const {
   auto state = std::make_shared<ValueState<Snapshot>>(service_->actor());
   service_->actor()->submit(
       make_device_task([service = service_.get(), handle = handle.for_work(), state, stream = stream()](DeviceContext&) {
-        enqueue_snapshot(*service, handle, stream, state, {});
+        enqueue_snapshot(*service, handle, stream, state, detail::SnapshotMeans::share_where_possible, {});
       }));
   return {std::make_unique<LazySource>(handle, std::move(state)), handle.size()};
 }
@@ -163,9 +119,9 @@ Future<Bytes> Client::read_lazy_async(const Handle& handle) const {
   auto bytes = std::make_shared<Bytes>(std::make_unique<LazySource>(handle, snapshot), handle.size());
   service_->actor()->submit(make_device_task(
       [service = service_.get(), handle = handle.for_work(), snapshot, state, bytes, stream = stream()](DeviceContext&) {
-        enqueue_snapshot(*service, handle, stream, snapshot, [state, bytes](const Failure& failure) {
-          failure ? state->fail(failure) : state->set(std::move(*bytes));
-        });
+        enqueue_snapshot(
+            *service, handle, stream, snapshot, detail::SnapshotMeans::share_where_possible,
+            [state, bytes](const Failure& failure) { failure ? state->fail(failure) : state->set(std::move(*bytes)); });
       }));
   service_->actor()->flush();
   return Future<Bytes>(std::move(state));

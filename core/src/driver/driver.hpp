@@ -15,6 +15,7 @@
 #include "muster/kernel.hpp"
 #include "muster/layout.hpp"
 #include "server/launch_monitor.hpp"
+#include "server/profile_window.hpp"
 
 namespace muster::detail {
 
@@ -28,6 +29,8 @@ class DriverStream {
   /// The counter behind reached(), if the device has one in memory.
   [[nodiscard]] virtual const std::atomic<std::uint64_t>* done_count() const noexcept { return nullptr; }
   [[nodiscard]] virtual bool reached(std::uint64_t ticket) const noexcept = 0;
+  /// An operation of this stream that begins or ends the window at its place.
+  virtual std::unique_ptr<StreamOperation> make_window_edge(std::shared_ptr<ProfileWindow> window, WindowEdge edge) = 0;
 };
 
 /// What a device tells of itself.

@@ -23,6 +23,11 @@ class DeviceService {
   [[nodiscard]] const std::shared_ptr<Actor>& actor() const noexcept { return actor_; }
   [[nodiscard]] Server& server() noexcept { return server_; }
   [[nodiscard]] StreamModes& modes() noexcept { return modes_; }
+  /// Whether any stream has work.
+  [[nodiscard]] bool busy() const { return streams_.pending(); }
+  /// Streams of transfers between devices: they never stand behind a program's work that they do not need.
+  [[nodiscard]] StreamId outgoing() const noexcept { return outgoing_; }
+  [[nodiscard]] StreamId incoming() const noexcept { return incoming_; }
   [[nodiscard]] const DeviceDescription& description() noexcept { return server_.driver().description(); }
 
   void close() noexcept;
@@ -34,6 +39,7 @@ class DeviceService {
   HostStreamSet streams_;
   Server server_;
   StreamModes modes_;
+  StreamId outgoing_ = make_stream_id(), incoming_ = make_stream_id();
   std::shared_ptr<Actor> actor_;  // last: its thread uses all of the above
 };
 

@@ -65,7 +65,12 @@ void Fiber::resume() {
 
 void Fiber::suspend() {
   before_switch(false, false);
-  outside_ = std::move(outside_).resume();
+  try {
+    outside_ = std::move(outside_).resume();
+  } catch (const boost::context::detail::forced_unwind&) {
+    after_switch(true);
+    throw;
+  }
   after_switch(true);
 }
 

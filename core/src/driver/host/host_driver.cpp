@@ -19,6 +19,9 @@ class StreamReference final : public DriverStream {
   [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return stream_.last_ticket(); }
   [[nodiscard]] const std::atomic<std::uint64_t>* done_count() const noexcept override { return stream_.done_count(); }
   [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override { return stream_.reached(ticket); }
+  std::unique_ptr<StreamOperation> make_window_edge(std::shared_ptr<ProfileWindow> window, WindowEdge edge) override {
+    return stream_.make_window_edge(std::move(window), edge);
+  }
 
  private:
   HostStream& stream_;

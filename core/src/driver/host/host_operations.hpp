@@ -76,6 +76,7 @@ class HostWait final : public StreamOperation {
  public:
   HostWait(const DriverStream& stream, std::uint64_t ticket) : stream_(stream), ticket_(ticket) {}
   bool poll() override { return stream_.reached(ticket_); }
+  [[nodiscard]] bool is_work() const noexcept override { return false; }
 
  private:
   const DriverStream& stream_;  // streams live as long as their device

@@ -12,6 +12,48 @@ void HostStream::pop() noexcept {
   bell_.ring();
 }
 
+/// Opens or closes a window of the stream that it stands in.
+class HostStream::WindowEdgeOperation final : public StreamOperation {
+ public:
+  WindowEdgeOperation(HostStream& stream, std::shared_ptr<ProfileWindow> window, WindowEdge edge)
+      : stream_(stream), window_(std::move(window)), edge_(edge) {}
+  bool poll() override {
+    if (edge_ == WindowEdge::begin) {
+      stream_.windows_.push_back(window_);
+      return true;
+    }
+    std::erase(stream_.windows_, window_);
+    if (edge_ == WindowEdge::end) window_->finish();
+    return true;
+  }
+  [[nodiscard]] bool is_work() const noexcept override { return false; }
+  void failed(const Failure& failure) override {
+    if (edge_ == WindowEdge::end) window_->fail(failure);
+  }
+
+ private:
+  HostStream& stream_;
+  std::shared_ptr<ProfileWindow> window_;
+  WindowEdge edge_;
+};
+
+std::unique_ptr<StreamOperation> HostStream::make_window_edge(std::shared_ptr<ProfileWindow> window, WindowEdge edge) {
+  return std::make_unique<WindowEdgeOperation>(*this, std::move(window), edge);
+}
+
+bool HostStream::step(Actor& actor, StreamOperation& operation) {
+  const bool started = std::exchange(head_started_, true);
+  const bool timed = !windows_.empty() && operation.is_work();
+  if (timed && !started) head_start_ = ProfileWindow::Clock::now();
+  const Actor::Inside inside(actor, operation.computes());
+  if (!run_step(operation, started)) return false;
+  if (timed) {
+    const auto end = ProfileWindow::Clock::now();
+    for (const auto& window : windows_) window->note(head_start_, end);
+  }
+  return true;
+}
+
 bool HostStream::run_some(Actor& actor, Kernels kernels) {
   if (empty() || claimed_.exchange(true, std::memory_order_acquire)) return false;
   bool moved = false;
@@ -20,13 +62,7 @@ bool HostStream::run_some(Actor& actor, Kernels kernels) {
       actor.wake_background();
       break;
     }
-    const bool started = std::exchange(head_started_, true);
-    bool over = false;
-    {
-      const Actor::Inside inside(actor, operation->computes());
-      over = run_step(*operation, started);
-    }
-    if (!over) break;
+    if (!step(actor, *operation)) break;
     pop();
     moved = true;
   }

@@ -18,6 +18,7 @@ class HostStream final : public DriverStream {
   [[nodiscard]] std::uint64_t last_ticket() const noexcept override { return queue_.pushed(); }
   [[nodiscard]] const std::atomic<std::uint64_t>* done_count() const noexcept override { return queue_.popped_count(); }
   [[nodiscard]] bool reached(std::uint64_t ticket) const noexcept override { return queue_.popped() >= ticket; }
+  std::unique_ptr<StreamOperation> make_window_edge(std::shared_ptr<ProfileWindow> window, WindowEdge edge) override;
   [[nodiscard]] bool empty() const noexcept { return queue_.popped() == queue_.pushed(); }
 
   [[nodiscard]] StreamId id() const noexcept { return id_; }
@@ -31,12 +32,19 @@ class HostStream final : public DriverStream {
   void abandon(const Failure& failure);
 
  private:
+  class WindowEdgeOperation;
   void pop() noexcept;
+  /// One step of the oldest operation; true when it is over.
+  bool step(Actor& actor, StreamOperation& operation);
 
   StreamId id_;
   Doorbell& bell_;
   OperationQueue queue_;
-  bool head_started_ = false;  // for the thread that has claimed the stream
+  // For the thread that has claimed the stream:
+  bool head_started_ = false;
+  std::vector<std::shared_ptr<ProfileWindow>> windows_;  // that are open
+  ProfileWindow::Clock::time_point head_start_;          // while any is
+
   std::atomic<bool> claimed_{false};
 };
 
