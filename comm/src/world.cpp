@@ -58,17 +58,39 @@ class WorldState {
   WorldState(std::unique_ptr<Bootstrap> bootstrap, WorldOptions options);
   WorldState(const WorldState&) = delete;
   WorldState& operator=(const WorldState&) = delete;
-  ~WorldState() { end("the world was dropped"); }
+  ~WorldState() {
+    end("the world was dropped");
+    if (in_forked_child()) {
+      // Its connections are the parent's: to end them here would end them there.
+      static_cast<void>(new std::shared_ptr<Fabric>(std::move(fabric_)));
+      static_cast<void>(bootstrap_.release());
+    }
+  }
 
   [[nodiscard]] Fabric& fabric() const noexcept { return *fabric_; }
   [[nodiscard]] GroupRegistry& groups() noexcept { return groups_; }
   bool shutdown(Deadline deadline);
 
  private:
+  /// A process has one world at a time.
+  class Place {
+   public:
+    Place() {
+      if (alive.exchange(true)) {
+        throw UsageError("this process has a world; pass it on instead of forming another");
+      }
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() { alive.store(false); }
+  };
+  static inline std::atomic<bool> alive{false};
+
   void probe(Deadline deadline);
   void connect_hosts(Deadline deadline);
   void end(const char* why);
 
+  Place place_;
   std::unique_ptr<Bootstrap> bootstrap_;
   std::shared_ptr<Fabric> fabric_;
   GroupRegistry groups_;
@@ -160,6 +182,7 @@ bool WorldState::shutdown(Deadline deadline) {
 }
 
 void WorldState::end(const char* why) {
+  if (in_forked_child()) return;
   if (std::exchange(ended_, true)) return;
   groups_.close(std::make_shared<const Error>(ErrorCode::device_closed, why));
   fabric_->ring_all();

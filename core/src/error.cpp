@@ -84,6 +84,9 @@ DeviceClosed::DeviceClosed(const std::string& device)
     : TypedError(ErrorCode::device_closed,
                  fmt::format("device {} is closed; make no calls on it after close or exit", device)) {}
 
+DeviceClosed::DeviceClosed(const std::string& device, const std::string& why)
+    : TypedError(ErrorCode::device_closed, fmt::format("device {} is closed: {}", device, why)) {}
+
 namespace {
 std::string list_of(const std::vector<Failure>& failures) {
   std::string text = fmt::format("{} failures:", failures.size());

@@ -6,6 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <thread>
 
+#include "muster/device_work.hpp"
+
 namespace muster::detail {
 
 /// The one thread of the process that serves sockets, event descriptors and timers.
@@ -23,6 +25,10 @@ class IoThread {
   boost::asio::io_context& context() noexcept { return context_; }
   /// No handler runs after this. Idempotent.
   void stop() {
+    if (in_forked_child()) {
+      if (thread_.joinable()) thread_.detach();  // it exists in the parent only
+      return;
+    }
     guard_.reset();
     context_.stop();
     if (thread_.joinable()) thread_.join();

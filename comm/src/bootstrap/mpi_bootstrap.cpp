@@ -50,7 +50,9 @@ int size_by_launcher() {
 class MpiBootstrap final : public Bootstrap {
  public:
   MpiBootstrap() {
-    int running = 0;
+    int running = 0, ended = 0;
+    MPI_Finalized(&ended);
+    if (ended) throw BootstrapFailed("MPI was finalized in this process, and cannot begin again; form the world before");
     check(MPI_Initialized(&running), "MPI_Initialized");
     if (!running) {
       int provided = MPI_THREAD_SINGLE;

@@ -157,6 +157,12 @@ class ExternalProgress {
   virtual bool arm() = 0;
 };
 
+/// Whether this process is a child that was forked after a device was started. The threads of its devices are the parent's,
+/// so every call that needs one answers DeviceClosed; a program that is started by exec is a new process, and free.
+bool in_forked_child() noexcept;
+/// Called before the first thread of the runtime is started.
+void watch_for_fork();
+
 /// A stream for the internal use of one owner, distinct from all others of the process.
 StreamId make_stream_id();
 

@@ -140,6 +140,7 @@ class LaunchFailed : public TypedError<LaunchFailed> {
 class DeviceClosed : public TypedError<DeviceClosed> {
  public:
   explicit DeviceClosed(const std::string& device);
+  DeviceClosed(const std::string& device, const std::string& why);
 };
 
 /// A wait reached its deadline.

@@ -56,7 +56,15 @@ Actor::Actor(std::string name, Doorbell& bell, SideWork& side_work, DeviceContex
 
 Actor::~Actor() { close(); }
 
+void Actor::require_parent() const {
+  if (in_forked_child()) {
+    throw DeviceClosed(name_,
+                       "this process was forked after it was started, and has none of its threads; fork before, or exec");
+  }
+}
+
 void Actor::require_outside() const {
+  require_parent();
   if (inside_actor == this) {
     throw UsageError("a kernel or task of device " + name_ + " may not wait for its own device; enqueue the work instead");
   }
@@ -99,6 +107,7 @@ void Actor::release() noexcept {
 }
 
 void Actor::submit(std::unique_ptr<Task> task) {
+  require_parent();
   if (held_by_another() && hold_back(task)) return;
   const std::size_t waiting = mailbox_.push(std::move(task));
   if (waiting == 0) throw DeviceClosed(name_);
@@ -110,7 +119,7 @@ void Actor::submit(std::unique_ptr<Task> task) {
 }
 
 void Actor::flush() noexcept {
-  if (idle()) return;
+  if (in_forked_child() || idle()) return;
   kicked_.store(true, std::memory_order_seq_cst);
   wake_background();
   bell_.ring();  // the background thread may be asleep on the device's bell, as any waiter
@@ -272,6 +281,11 @@ void Actor::background() {
 }
 
 void Actor::close() noexcept {
+  if (in_forked_child()) {
+    closed_.store(true);
+    if (thread_.joinable()) thread_.detach();  // it exists in the parent only
+    return;
+  }
   if (!closed_.exchange(true, std::memory_order_seq_cst)) {
     {
       // What a holder held back runs, too: it may be waited for.

@@ -109,6 +109,7 @@ class Actor {
     return holder != std::thread::id{} && holder != std::this_thread::get_id();
   }
   bool hold_back(std::unique_ptr<Task>& task);
+  void require_parent() const;
   void require_outside() const;
   [[nodiscard]] bool idle() const noexcept;
   bool may_sleep();

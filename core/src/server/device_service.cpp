@@ -66,6 +66,7 @@ DeviceService::DeviceService(DeviceId device, DeviceOptions options)
 DeviceService::~DeviceService() { close(); }
 
 void DeviceService::close() noexcept {
+  if (in_forked_child()) return;
   // Work that needs no peer is finished; what then still waits for one is failed.
   constexpr auto patience = std::chrono::milliseconds(200);
   try {
@@ -84,6 +85,10 @@ std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions optio
   if (device.backend != Backend::host) {
     throw UsageError(fmt::format("{} cannot be started: this build has the host backend only", to_string(device)));
   }
+  if (in_forked_child()) {
+    throw DeviceClosed(to_string(device), "this process was forked from one that has devices; fork before, or exec");
+  }
+  watch_for_fork();
   auto& devices = registry();
   const std::lock_guard lock(devices.mutex);
   if (devices.closed) throw DeviceClosed(to_string(device));
@@ -100,6 +105,7 @@ std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions optio
 }
 
 std::shared_ptr<DeviceService> find_service(DeviceId device) {
+  if (in_forked_child()) return nullptr;
   auto& devices = registry();
   const std::lock_guard lock(devices.mutex);
   const auto found = devices.devices.find(device);
@@ -115,6 +121,7 @@ std::size_t doorbell_offset(const Client& client) {
 }
 
 void close_all_devices() noexcept {
+  if (in_forked_child()) return;
   auto& devices = detail::registry();
   std::map<DeviceId, std::shared_ptr<detail::DeviceService>> closing;
   {

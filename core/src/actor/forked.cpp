@@ -1,0 +1,20 @@
+#include <pthread.h>
+
+#include <atomic>
+
+#include "muster/device_work.hpp"
+
+namespace muster {
+
+namespace {
+std::atomic<bool> forked{false};
+}
+
+void watch_for_fork() {
+  static const int installed = pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
+  static_cast<void>(installed);
+}
+
+bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed); }
+
+}  // namespace muster
