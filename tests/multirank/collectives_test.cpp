@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "support/instrumented.hpp"
 #include "support/reference.hpp"
 #include "support/world_environment.hpp"
 
@@ -15,12 +16,6 @@ namespace muster::test {
 namespace {
 
 enum class Placement { apart, in_place };
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool instrumented = true;
-#else
-constexpr bool instrumented = false;
-#endif
 
 /// Instrumented code is ten times slower: there the largest size still takes the path of large ones, and the dtypes that
 /// differ most also that of several segments.

@@ -60,6 +60,8 @@ TEST(Groups, ACollectiveInPlaceLeavesLazyReadsAsTheyWere) {
       reads.emplace_back(client.read_lazy(values), own);
       group.all_reduce(client, values, values, Dtype::f32, ReduceOp::max);
       reads.emplace_back(client.read_lazy(values), static_cast<float>(group.size()));
+      // Members other than the root write nothing before the broadcast does: it must not write into what was read.
+      if (group.index_of(client) == 0) client.write(values, Bytes::copy_of<float>(filled(count, -7)));
       group.broadcast(client, values, values, 0);
     }
     for (const auto& [bytes, expected] : reads) EXPECT_EQ(bytes.as<float>()[count - 1], expected);

@@ -14,7 +14,7 @@ namespace muster::detail {
 class IoThread {
  public:
   IoThread()
-      : guard_(context_.get_executor()), thread_([this] {
+      : guard_((prepare_process(), context_.get_executor())), thread_([this] {
           pthread_setname_np(pthread_self(), "muster-io");
           context_.run();
         }) {}

@@ -82,6 +82,7 @@ bool CollectiveOperation::poll_small() {
   }
   if (!meeting_.all_posted()) return false;
   meeting_.check_agreement();
+  find_memory();  // the destination may have moved since this was posted ahead: lazy reads keep the memory that it had
   finish_small(communicator_, call_, meeting_);
   return true;
 }

@@ -195,7 +195,7 @@ class Client {
   void flush() const;
   /// Blocks until earlier work of this stream is done.
   void sync(Deadline deadline = Deadline::never()) const;
-  /// sync(), then check(handles).
+  /// sync(), waits for whatever stream wrote the buffers last, then check(handles).
   void sync_buffers(std::span<const Handle> handles, Deadline deadline = Deadline::never()) const;
 
   /// Begins to time this client's stream, from the first work enqueued now. Several windows may be open, also nested; a

@@ -160,8 +160,8 @@ class ExternalProgress {
 /// Whether this process is a child that was forked after a device was started. The threads of its devices are the parent's,
 /// so every call that needs one answers DeviceClosed; a program that is started by exec is a new process, and free.
 bool in_forked_child() noexcept;
-/// Called before the first thread of the runtime is started.
-void watch_for_fork();
+/// What the threads of the runtime rely on; called before each of them is started. Idempotent.
+void prepare_process();
 
 /// A stream for the internal use of one owner, distinct from all others of the process.
 StreamId make_stream_id();

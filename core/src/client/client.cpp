@@ -61,7 +61,21 @@ void Client::sync(Deadline deadline) const {
 }
 
 void Client::sync_buffers(std::span<const Handle> handles, Deadline deadline) const {
+  for (const Handle& handle : handles) require_own(handle);
   sync(deadline);
+  // Other streams may have been the last to write: transfers, collectives, other threads.
+  std::vector<StreamWatch> writers;
+  service_->actor()->submit_blocking([&] {
+    for (const Handle& handle : handles) {
+      writers.push_back(service_->server().writer_of(handle));
+    }
+  });
+  const auto all_written = [&] {
+    return std::all_of(writers.begin(), writers.end(), [](const StreamWatch& each) { return each.reached(); });
+  };
+  if (!service_->actor()->help_until(all_written, deadline)) {
+    throw TimedOut(fmt::format("buffers of device {} were not written before the deadline", to_string(device_id())));
+  }
   check(handles);
 }
 

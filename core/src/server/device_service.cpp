@@ -88,7 +88,7 @@ std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions optio
   if (in_forked_child()) {
     throw DeviceClosed(to_string(device), "this process was forked from one that has devices; fork before, or exec");
   }
-  watch_for_fork();
+  prepare_process();
   auto& devices = registry();
   const std::lock_guard lock(devices.mutex);
   if (devices.closed) throw DeviceClosed(to_string(device));

@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <atomic>
 
@@ -10,7 +11,8 @@ namespace {
 std::atomic<bool> forked{false};
 }
 
-void watch_for_fork() {
+void prepare_process() {
+  spdlog::default_logger_raw();  // made now, and not by two threads that fail at once
   static const int installed = pthread_atfork(nullptr, nullptr, [] { forked.store(true); });
   static_cast<void>(installed);
 }
