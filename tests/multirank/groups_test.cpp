@@ -5,9 +5,11 @@
 #include <muster/client_group.hpp>
 
 #include <atomic>
+#include <cstring>
 #include <random>
 #include <thread>
 
+#include "hand_off_ranks.kernel.hpp"
 #include "support/world_environment.hpp"
 
 namespace muster::test {
@@ -104,6 +106,48 @@ TEST(Groups, CollectivesAreRecordedAndReplayedAcrossRanks) {
       }
     }
   }
+}
+
+TEST(Groups, KernelsOfTwoRanksHandOffThroughMemoryThatTheyShare) {
+  const ClientGroup group = world().group();
+  const auto clients = group.local_clients();
+  std::vector<PeerHandle> mine;
+  for (const Client& client : clients) {
+    const std::vector<std::uint64_t> zeros(2);
+    mine.push_back(client.share_with_peers(client.create_from_slice<std::uint64_t>(zeros)));
+    client.sync();
+  }
+  const auto shared = group.exchange_peers(mine);
+  ASSERT_EQ(shared.size(), static_cast<std::size_t>(group.size()));
+  for (int i = 0; i < group.size(); ++i) {
+    const bool same_host = world().host_of(group.devices()[i].rank) == world().host_of(world().rank());
+    EXPECT_EQ(shared[i].valid(), same_host);
+    if (same_host) {
+      EXPECT_EQ(shared[i].service_id().device, group.devices()[i]);
+    }
+  }
+  // The first member, and the first of another rank of its host: each uses memory of the other.
+  int other = 1;
+  const auto& devices = group.devices();
+  while (other < group.size() && (devices[other].rank == devices[0].rank ||
+                                  world().host_of(devices[other].rank) != world().host_of(devices[0].rank))) {
+    ++other;
+  }
+  constexpr std::int64_t rounds = 50;
+  for (const Client& client : clients) {
+    const int me = group.index_of(client);
+    if (other == group.size() || (me != 0 && me != other)) continue;
+    client.launch(Kernel(take_turns_across_ranks, {1, 1, 1}), 1,
+                  {Argument::peer(shared[0]), Argument::peer(shared[other]),
+                   Argument::scalar(std::int64_t{me == 0 ? 0 : 1}), Argument::scalar(rounds)});
+    client.sync(Deadline::after(20s));
+    std::uint64_t counted = 0;
+    std::memcpy(&counted, memory_of(shared[other]).address, sizeof counted);
+    EXPECT_GE(counted, static_cast<std::uint64_t>(2 * rounds - 1));
+  }
+  for (const Client& client : clients)
+    group.all_reduce(client, client.create(Bytes(4)), client.empty(4), Dtype::f32, ReduceOp::sum);
+  EXPECT_THROW(static_cast<void>(group.exchange_peers(std::span<const PeerHandle>())), UsageError);
 }
 
 TEST(Groups, ATransferFailsACapture) {

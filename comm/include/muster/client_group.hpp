@@ -85,6 +85,13 @@ class ClientGroup {
   void send(const Client& client, const Handle& source, int peer) const;
   void recv(const Client& client, const Handle& destination, int peer) const;
 
+  /// Blocks until every rank has called it. Takes what each local member shares, in the order of local_clients(), and gives
+  /// what each member of the group shares, by index, for kernels of this process. Members on other hosts have an empty
+  /// handle: nothing reaches their memory. Memory of another rank stays mapped here while its handle lives; its content is
+  /// the owner's business, who keeps what he shared as long as it is used. Throws UsageError where a handle is not memory
+  /// of that member, TimedOut, and what breaks the group.
+  [[nodiscard]] std::vector<PeerHandle> exchange_peers(std::span<const PeerHandle> mine) const;
+
   /// Later work of the client's current stream waits for all collectives of this group issued so far. Flushes; does not
   /// block.
   void sync_collective(const Client& client) const;

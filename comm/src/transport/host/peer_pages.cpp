@@ -11,7 +11,7 @@ void PeerPages::install() {
   links_.on(MessageType::page, [this](RankId from, const std::string& payload, UniqueFd descriptor) {
     MessageReader reader(payload);
     const auto id = reader.get<std::uint64_t>();
-    MappedPeerPage page(descriptor.get(), reader.get<std::uint64_t>());
+    auto page = std::make_shared<MappedPeerPage>(descriptor.get(), reader.get<std::uint64_t>());
     {
       const std::lock_guard lock(mutex_);
       mapped_.insert_or_assign(key(from, id), std::move(page));
@@ -39,7 +39,13 @@ void PeerPages::lend(std::uint64_t page_id, RankId peer) {
 std::byte* PeerPages::find(RankId peer, std::uint64_t page_id) {
   const std::lock_guard lock(mutex_);
   const auto found = mapped_.find(key(peer, page_id));
-  return found == mapped_.end() ? nullptr : found->second.data();
+  return found == mapped_.end() ? nullptr : found->second->data();
+}
+
+std::shared_ptr<MappedPeerPage> PeerPages::hold(RankId peer, std::uint64_t page_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = mapped_.find(key(peer, page_id));
+  return found == mapped_.end() ? nullptr : found->second;
 }
 
 void PeerPages::forget(RankId peer) {

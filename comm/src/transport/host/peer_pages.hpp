@@ -26,6 +26,8 @@ class PeerPages : public std::enable_shared_from_this<PeerPages> {
   void lend(std::uint64_t page_id, RankId peer);
   /// Where a page of `peer` is mapped here; null until it has arrived. Any thread.
   std::byte* find(RankId peer, std::uint64_t page_id);
+  /// The mapping itself, which then outlives the owner's page; null until it has arrived. Any thread.
+  std::shared_ptr<MappedPeerPage> hold(RankId peer, std::uint64_t page_id);
   /// The peer is gone: forget what was lent to it. Its pages stay mapped while operations may read them.
   void forget(RankId peer);
 
@@ -38,7 +40,7 @@ class PeerPages : public std::enable_shared_from_this<PeerPages> {
   RankId rank_;
   std::function<void()> on_arrival_;
   std::mutex mutex_;
-  std::unordered_map<Key, MappedPeerPage> mapped_;
+  std::unordered_map<Key, std::shared_ptr<MappedPeerPage>> mapped_;
   std::unordered_map<std::uint64_t, std::set<int>> lent_;
 };
 
