@@ -106,7 +106,9 @@ TEST(RankRuns, KeepTheOrderOfTheMembersForAnyPlacement) {
         int next = 0;
         const auto runs = rank_runs(placement);
         for (std::size_t i = 0; i < runs.size(); ++i) {
-          if (i > 0) { EXPECT_NE(runs[i].host, runs[i - 1].host); }
+          if (i > 0) {
+            EXPECT_NE(runs[i].host, runs[i - 1].host);
+          }
           for (const int member : runs[i].members) {
             EXPECT_EQ(member, next++);
             EXPECT_EQ(placement[member], runs[i].host);

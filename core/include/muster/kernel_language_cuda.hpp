@@ -1,6 +1,8 @@
 #pragma once
 
-// kernel_language.hpp as NVRTC compiles it. Keep the two halves in step.
+// kernel_language.hpp as NVRTC compiles it; nothing for other compilers. Keep the two halves in step.
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
 #define MUSTER_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
 #define MUSTER_SHARED(type, name, count) __shared__ type name[count]
@@ -91,3 +93,5 @@ __device__ T min(T a, T b) {
 }
 
 }  // namespace muster::kernel
+
+#endif
