@@ -225,6 +225,17 @@ TEST(Client, RefusesADeviceThatCannotBe) {
 }
 
 // Last in this file: afterwards the process has no devices.
+TEST(RegisterServer, RefusesADeviceThatRuns) {
+  const DeviceId id{Backend::host, {0}, 77};
+  const Client client = Client::register_server(id, DeviceServer::host({.memory_limit_bytes = 1 << 20}));
+  EXPECT_EQ(client.properties().memory_limit_bytes, std::size_t{1} << 20U);
+  EXPECT_EQ(Client::load(id).service_id(), client.service_id());
+  EXPECT_THROW(Client::register_server(id, DeviceServer::host()), AlreadyRegistered);
+  EXPECT_FALSE(Client::try_register_server(id, DeviceServer::host()));
+  EXPECT_THROW(Client::register_server({Backend::cuda, {0}, 0}, DeviceServer::host()), UsageError);
+  EXPECT_THROW(Client::register_server({Backend::host, {0}, -1}, DeviceServer::host()), UsageError);
+}
+
 TEST(ZClose, EveryCallAnswersDeviceClosed) {
   const Client client = new_device();
   const Handle handle = client.empty(8);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <muster/client.hpp>
+#include <muster/throughput.hpp>
 
 #include <unistd.h>
 
@@ -187,6 +188,22 @@ TEST(Throughput, IsMeasuredOncePerHardwareAndKeptOnDisk) {
   EXPECT_TRUE(std::filesystem::exists(folder / "throughput.json"));
   EXPECT_THROW(client.measure_throughput("test/broken", [](const Client&) -> double { throw std::runtime_error("no"); }),
                std::runtime_error);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ThroughputProbes, MeasureMemoryAndArithmetic) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("muster_probes_" + std::to_string(getpid()));
+  setenv("MUSTER_CACHE", folder.c_str(), 1);
+  const Client client = new_device({.memory_limit_bytes = std::size_t{64} << 20U});
+  for (const double rate :
+       {throughput::memory_copy(client), throughput::memory_read(client), throughput::memory_write(client),
+        throughput::fma(client, Dtype::f32), throughput::fma(client, Dtype::f64), throughput::fma(client, Dtype::i32),
+        throughput::fma(client, Dtype::u64)}) {
+    EXPECT_GT(rate, 1e6);
+    EXPECT_LT(rate, 1e15);
+  }
+  EXPECT_EQ(throughput::memory_copy(client), throughput::memory_copy(new_device())) << "measured once for the hardware";
+  EXPECT_THROW(throughput::fma(client, Dtype::f8_e4m3), UsageError);
   std::filesystem::remove_all(folder);
 }
 

@@ -45,6 +45,19 @@ struct HostResource {
   std::size_t size = 0;
 };
 
+/// What runs behind a device: the state of a backend, with its options.
+class DeviceServer {
+ public:
+  static DeviceServer host(DeviceOptions options = {}) { return DeviceServer(Backend::host, options); }
+  [[nodiscard]] Backend backend() const noexcept { return backend_; }
+  [[nodiscard]] const DeviceOptions& options() const noexcept { return options_; }
+
+ private:
+  DeviceServer(Backend backend, DeviceOptions options) : backend_(backend), options_(options) {}
+  Backend backend_;
+  DeviceOptions options_;
+};
+
 /// A handle to a device actor, with a current stream: that of the calling thread unless one is set.
 ///
 /// Cheap to copy; copies share the device. All members may be called from any thread. Calls that enqueue return at
@@ -55,6 +68,12 @@ class Client {
   /// Starts the device if it does not run. Throws UsageError for a device of another rank than `device` was started
   /// with, or a negative ordinal.
   static Client load(DeviceId device, DeviceOptions options = {});
+
+  /// Starts `server` behind `device`, for integrators that choose it themselves. Throws AlreadyRegistered where the device
+  /// runs already, and what load throws.
+  static Client register_server(DeviceId device, const DeviceServer& server);
+  /// The same; nothing where the device runs already.
+  static std::optional<Client> try_register_server(DeviceId device, const DeviceServer& server);
 
   /// Whether the device runs here, without starting it.
   static std::optional<Client> find(DeviceId device);

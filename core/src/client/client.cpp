@@ -10,6 +10,22 @@ namespace muster {
 
 Client Client::load(DeviceId device, DeviceOptions options) { return Client(detail::load_service(device, options)); }
 
+std::optional<Client> Client::try_register_server(DeviceId device, const DeviceServer& server) {
+  if (device.backend != server.backend()) {
+    throw UsageError(fmt::format("a server of the backend {} cannot stand behind {}", muster::name(server.backend()),
+                                 to_string(device)));
+  }
+  auto service = detail::register_service(device, server.options());
+  if (!service) return std::nullopt;
+  return Client(std::move(service));
+}
+
+Client Client::register_server(DeviceId device, const DeviceServer& server) {
+  auto client = try_register_server(device, server);
+  if (!client) throw AlreadyRegistered(to_string(device));
+  return *std::move(client);
+}
+
 std::optional<Client> Client::find(DeviceId device) {
   auto service = detail::find_service(device);
   if (!service) return std::nullopt;

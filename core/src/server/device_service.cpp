@@ -78,7 +78,10 @@ void DeviceService::close() noexcept {
   streams_.abandon(std::make_shared<const DeviceClosed>(to_string(device_)));
 }
 
-std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions options) {
+namespace {
+
+/// Throws what keeps a device of that id from running in this process.
+void require_possible(DeviceId device) {
   if (device.ordinal < 0 || device.rank.value < 0) {
     throw UsageError(fmt::format("there is no device {}: rank and ordinal begin at 0", to_string(device)));
   }
@@ -88,20 +91,36 @@ std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions optio
   if (in_forked_child()) {
     throw DeviceClosed(to_string(device), "this process was forked from one that has devices; fork before, or exec");
   }
+}
+
+enum class Running : std::uint8_t { share, refuse };
+
+/// Null where the device runs already, and that is refused.
+std::shared_ptr<DeviceService> start_service(DeviceId device, const DeviceOptions& options, Running running) {
+  require_possible(device);
   prepare_process();
   auto& devices = registry();
   const std::lock_guard lock(devices.mutex);
   if (devices.closed) throw DeviceClosed(to_string(device));
   auto& service = devices.devices[device];
-  if (!service) {
-    try {
-      service = std::make_shared<DeviceService>(device, options);
-    } catch (...) {
-      devices.devices.erase(device);
-      throw;
-    }
+  if (service) return running == Running::share ? service : nullptr;
+  try {
+    service = std::make_shared<DeviceService>(device, options);
+  } catch (...) {
+    devices.devices.erase(device);
+    throw;
   }
   return service;
+}
+
+}  // namespace
+
+std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions options) {
+  return start_service(device, options, Running::share);
+}
+
+std::shared_ptr<DeviceService> register_service(DeviceId device, DeviceOptions options) {
+  return start_service(device, options, Running::refuse);
 }
 
 std::shared_ptr<DeviceService> find_service(DeviceId device) {

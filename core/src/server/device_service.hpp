@@ -45,6 +45,8 @@ class DeviceService {
 
 /// The devices of this process. Loading is safe from any thread.
 std::shared_ptr<DeviceService> load_service(DeviceId device, DeviceOptions options);
+/// Null where the device runs already.
+std::shared_ptr<DeviceService> register_service(DeviceId device, DeviceOptions options);
 std::shared_ptr<DeviceService> find_service(DeviceId device);
 
 /// A doorbell in the page of shared memory that holds those of this process.
