@@ -79,7 +79,7 @@ __device__ void atomic_store(T* address, T value) {
 /// In a loop that waits for another thread.
 __device__ inline void relax() { __nanosleep(32); }
 
-__device__ inline float exp(float x) { return __expf(x); }
+__device__ inline float exp(float x) { return expf(x); }
 __device__ inline float tanh(float x) { return tanhf(x); }
 __device__ inline float sqrt(float x) { return sqrtf(x); }
 __device__ inline float erf(float x) { return erff(x); }
