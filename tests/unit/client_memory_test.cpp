@@ -241,7 +241,11 @@ TEST(Staging, MovesOwnedBytesOnceAndLeavesTheOthers) {
   bytes.push_back(client.read_lazy(client.create(floats({3}))));
   bytes.emplace_back();
   EXPECT_EQ(client.staging(bytes, StagingScope::files_only), 0U);
+  const PinnedMemory before = client.memory_report().pinned;
   const std::size_t moved = client.staging(bytes);
+  const PinnedMemory after = client.memory_report().pinned;
+  EXPECT_EQ(after.in_use_bytes > before.in_use_bytes, moved == 1) << "locked memory is counted";
+  EXPECT_LE(after.reserved_bytes, after.limit_bytes);
   EXPECT_EQ(bytes[0].kind(), moved == 1 ? BytesKind::pinned : BytesKind::owned);
   EXPECT_EQ(bytes[1].kind(), BytesKind::device);
   EXPECT_EQ(values_of(bytes[0]), (std::vector<float>{1, 2}));

@@ -42,12 +42,20 @@ struct StreamPoolReport {
 
 enum class MemoryScope : std::uint8_t { device, current_stream };
 
+/// Locked host memory that Client::staging uses, of the whole process. Sizes in bytes.
+struct PinnedMemory {
+  std::size_t in_use_bytes = 0;    ///< behind bytes that were moved and live
+  std::size_t reserved_bytes = 0;  ///< locked
+  std::size_t limit_bytes = 0;     ///< MUSTER_PINNED_LIMIT, else half of what the system lets the process lock
+};
+
 /// The memory of a device at one point of its order. Dedicated allocations are not part of it.
 struct MemoryReport {
   DeviceId device;
   MemoryScope scope = MemoryScope::device;
   std::vector<PoolReport> pools;          ///< all pools of the device; empty where the scope is one stream
   std::vector<StreamPoolReport> streams;  ///< the streams of the scope that ever allocated
+  PinnedMemory pinned;
 
   /// Sums over what the scope covers.
   [[nodiscard]] std::size_t in_use_bytes() const noexcept;

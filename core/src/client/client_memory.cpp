@@ -181,6 +181,7 @@ MemoryReport Client::memory_report(MemoryScope scope) const {
     auto& pools = service_->server().pools();
     report = scope == MemoryScope::device ? pools.report(device_id()) : pools.report(device_id(), stream());
   });
+  report.pinned = detail::pinned_memory();
   return report;
 }
 
@@ -188,7 +189,9 @@ void Client::record_memory(std::string_view label) const {
   if (!detail::records_on()) return;
   service_->actor()->submit(
       make_device_task([service = service_.get(), device = device_id(), label = std::string(label)](DeviceContext&) {
-        detail::append_record(service->server().pools().report(device).to_json(label));
+        MemoryReport report = service->server().pools().report(device);
+        report.pinned = detail::pinned_memory();
+        detail::append_record(report.to_json(label));
       }));
 }
 

@@ -120,7 +120,7 @@ std::size_t MemoryPools::reserved_bytes() const noexcept { return source_.budget
 std::size_t MemoryPools::in_use_bytes() const noexcept { return in_use_; }
 
 MemoryReport MemoryPools::report(DeviceId device) const {
-  MemoryReport report{device, MemoryScope::device, {}, {}};
+  MemoryReport report{device, MemoryScope::device, {}, {}, {}};
   for (const MemoryPool* pool : pools()) report.pools.push_back(pool->report());
   for (const auto& [key, use] : uses_) {
     report.streams.push_back({key.first, key.second, use.allocations, use.in_use, use.high_water});
@@ -129,7 +129,7 @@ MemoryReport MemoryPools::report(DeviceId device) const {
 }
 
 MemoryReport MemoryPools::report(DeviceId device, StreamId stream) const {
-  MemoryReport report{device, MemoryScope::current_stream, {}, {}};
+  MemoryReport report{device, MemoryScope::current_stream, {}, {}, {}};
   for (const auto& [key, use] : uses_) {
     if (key.first == stream) report.streams.push_back({stream, key.second, use.allocations, use.in_use, use.high_water});
   }

@@ -48,6 +48,9 @@ std::string MemoryReport::to_json(std::string_view label) const {
                              {"reserved_bytes", pool.reserved_bytes},
                              {"high_water_bytes", pool.high_water_bytes}});
   }
+  json["pinned"] = {{"in_use_bytes", pinned.in_use_bytes},
+                    {"reserved_bytes", pinned.reserved_bytes},
+                    {"limit_bytes", pinned.limit_bytes}};
   for (const StreamPoolReport& stream : streams) {
     json["streams"].push_back({{"stream", stream.stream.value},
                                {"pool", name(stream.kind)},

@@ -46,29 +46,29 @@ class PinnedBlocks {
     if (const auto found = free_.lower_bound(size); found != free_.end() && found->first <= size + size / 4) {
       const Block block{found->second, found->first};
       free_.erase(found);
-      use_.in_use += block.size;
+      use_.in_use_bytes += block.size;
       return block;
     }
-    while (use_.reserved + size > use_.limit && !free_.empty()) release(free_.begin());
-    if (size > use_.limit || use_.reserved > use_.limit - size) return {};
+    while (use_.reserved_bytes + size > use_.limit_bytes && !free_.empty()) release(free_.begin());
+    if (size > use_.limit_bytes || use_.reserved_bytes > use_.limit_bytes - size) return {};
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return {};
     if (mlock(memory, size) != 0) {
       munmap(memory, size);
       return {};
     }
-    use_.reserved += size;
-    use_.in_use += size;
+    use_.reserved_bytes += size;
+    use_.in_use_bytes += size;
     return {static_cast<std::byte*>(memory), size};
   }
 
   void give_back(const Block& block) {
     const std::lock_guard lock(mutex_);
-    use_.in_use -= block.size;
+    use_.in_use_bytes -= block.size;
     free_.emplace(block.size, block.data);
   }
 
-  PinnedUse use() {
+  PinnedMemory use() {
     const std::lock_guard lock(mutex_);
     return use_;
   }
@@ -76,13 +76,13 @@ class PinnedBlocks {
  private:
   void release(std::multimap<std::size_t, std::byte*>::iterator block) {
     munmap(block->second, block->first);
-    use_.reserved -= block->first;
+    use_.reserved_bytes -= block->first;
     free_.erase(block);
   }
 
   std::mutex mutex_;
   std::multimap<std::size_t, std::byte*> free_;
-  PinnedUse use_{0, 0, limit_from_environment()};
+  PinnedMemory use_{0, 0, limit_from_environment()};
 };
 
 PinnedBlocks& blocks() {
@@ -119,6 +119,6 @@ bool move_to_pinned(Bytes& bytes) noexcept try {
   return false;  // staging is an optimisation: the bytes are as they were
 }
 
-PinnedUse pinned_use() noexcept { return blocks().use(); }
+PinnedMemory pinned_memory() noexcept { return blocks().use(); }
 
 }  // namespace muster::detail

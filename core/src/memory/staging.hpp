@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "muster/bytes.hpp"
+#include "muster/memory_report.hpp"
 
 namespace muster::detail {
 
@@ -13,10 +14,6 @@ namespace muster::detail {
 /// lets this process lock. Blocks that are dropped are kept for the next request of their size class. Thread safe.
 bool move_to_pinned(Bytes& bytes) noexcept;
 
-/// Bytes of locked memory: handed out, and in all.
-struct PinnedUse {
-  std::size_t in_use = 0, reserved = 0, limit = 0;
-};
-PinnedUse pinned_use() noexcept;
+PinnedMemory pinned_memory() noexcept;
 
 }  // namespace muster::detail
